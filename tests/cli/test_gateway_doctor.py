@@ -91,7 +91,7 @@ def test_servers_are_asked_what_they_speak(home: Path) -> None:
     assert "handraise inbox" in new["then"]
     assert "cannot be started" in gone["problem"]
     assert "kind" in odd["problem"]
-    assert broken["problem"] == "it ended before it answered, and said last: no key is set"
+    assert broken["problem"] == "it exited before it answered, and said last: no key is set"
 
 
 def test_a_person_reads_what_a_server_can_do_with_nothing_hidden(home: Path) -> None:

@@ -25,7 +25,7 @@ from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.links import DirectLink, Link
-from handraise.gateway.messages import Message, fault, parse_message
+from handraise.gateway.messages import Message, error_response, parse_message
 from handraise.gateway.options import Options
 from handraise.gateway.serve import Front
 from handraise.gateway.state import GatewayState
@@ -100,9 +100,11 @@ class MemoryLink(DirectLink):
         if self._only is None or not message.is_request:
             return None
         if self._only.legacy and modern:
-            return fault(message.id, -32601, "Method not found")
+            return error_response(message.id, -32601, "Method not found")
         if self._only.modern and message.method == "initialize":
-            return fault(message.id, -32022, "Unsupported", {"supported": ["2026-07-28"], "requested": ""})
+            return error_response(
+                message.id, -32022, "Unsupported", {"supported": ["2026-07-28"], "requested": ""}
+            )
         return None
 
     def die(self) -> None:

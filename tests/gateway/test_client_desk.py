@@ -17,7 +17,7 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway.client_desk import ClientHabits, Seen, load_habits
-from handraise.gateway.messages import Message, fault, response
+from handraise.gateway.messages import Message, error_response, response
 from handraise.gateway.peers import CLIENT_KEY, Peer
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.questions import Accepted, Declined
@@ -76,7 +76,7 @@ async def reply(client: WireClient, *, answer: dict[str, Any] | None = None) -> 
         client.ask(2, "tools/call", retry, **{CLIENT_KEY: {"name": "c", "version": "1"}})
     else:
         id = (await client.taken("elicitation/create")).id
-        client.say(fault(id, -32601, "no") if answer is None else response(id, answer))
+        client.say(error_response(id, -32601, "no") if answer is None else response(id, answer))
 
 
 def at_desk(client: WireClient, answer: Any) -> None:

@@ -16,7 +16,7 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway import modern as modern_relay
-from handraise.gateway.messages import Message, fault, made, request, response
+from handraise.gateway.messages import Message, error_response, request, response
 from handraise.ledger import Ledger
 from handraise.questions import Accepted
 
@@ -188,7 +188,7 @@ async def test_a_failure_of_ours_ends_one_message_and_no_other(
     client = await WireClient.begun(modern=modern, behind=behind)
     client.ask(1, "tools/call", CALL)
     came = await client.server.taken("tools/call")
-    odd = made({"jsonrpc": "2.0", "method": "notifications/message", "params": {"_meta": {"x": 1}}})
+    odd = Message({"jsonrpc": "2.0", "method": "notifications/message", "params": {"_meta": {"x": 1}}})
     monkeypatch.setattr(Message, "asks", property(lambda message: 1 / 0))
     client.server.say(odd)
     client.server.say(response(came.id, DONE))
@@ -247,5 +247,5 @@ async def test_a_link_that_is_a_form_as_well_is_not_passed_on() -> None:
     client.ask(1, "tools/call", CALL)
     came = await client.server.taken("tools/call")
     question, more = BOTH_MODES[-1]
-    client.server.say(fault(came.id, -32042, "First", {"elicitations": [{**question, **more}]}))
+    client.server.say(error_response(came.id, -32042, "First", {"elicitations": [{**question, **more}]}))
     assert "password" not in str((await client.taken()).body)

@@ -21,7 +21,7 @@ from tests.waiting import until
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
-from handraise.gateway.messages import fault, response
+from handraise.gateway.messages import error_response, response
 from handraise.gateway.tickets import TicketRepository
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -225,7 +225,7 @@ async def test_what_a_server_says_of_its_tools_is_read_with_care(listed: Any, as
     client = await WireClient.begun(modern=False, behind=False, guards=DESTRUCTIVE)
     client.ask(1, "tools/list")
     id = (await client.server.taken("tools/list")).id
-    client.server.say(fault(id, -32603, "no") if listed is None else response(id, listed))
+    client.server.say(error_response(id, -32603, "no") if listed is None else response(id, listed))
     await client.taken()
     client.ask(2, "tools/call", {"name": "remove", "arguments": {}})
     if asks:

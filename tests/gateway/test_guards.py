@@ -17,7 +17,7 @@ from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.guards import Asked, mistyped, question_for, refusal, rules_of
+from handraise.gateway.guards import GuardQuestion, mistyped, question_for, refusal, rules_of
 from handraise.gateway.messages import request
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
@@ -65,7 +65,7 @@ def rules(text: str) -> Any:
 DESTRUCTIVE = rules('[guards.mine]\nhint = "destructive"\nmessage = "Really {so}?"')
 
 
-def asked(text: str, arguments: dict[str, Any], server: str = "files", *names: str) -> Asked | None:
+def asked(text: str, arguments: dict[str, Any], server: str = "files", *names: str) -> GuardQuestion | None:
     return question_for(rules(text), server, names or ("remove",), arguments, None)
 
 

@@ -59,7 +59,7 @@ async def test_a_file_is_written_in_place_and_closed(tmp_path: Path) -> None:
 
 
 def test_the_request_whose_answer_is_too_long_is_told() -> None:
-    told = too_long(b'{"jsonrpc":"2.0","id":7,"result":{"content":[').stand_in()
+    told = too_long(b'{"jsonrpc":"2.0","id":7,"result":{"content":[').replacement()
     assert told.id == 7
     assert "16 MiB" in told.body["error"]["message"]
     assert too_long(b'{"result":').id is None

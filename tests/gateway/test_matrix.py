@@ -21,7 +21,7 @@ from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
-from handraise.gateway.messages import made, parse_message
+from handraise.gateway.messages import Message, parse_message
 from handraise.gateway.options import Options
 from handraise.gateway.serve import Front
 from handraise.gateway.servers import ServerSet
@@ -55,7 +55,9 @@ class OneEra:
             await send({"type": "http.response.body", "body": refused.raw})
             return
         if self._only.legacy and message.method == "initialize":
-            message = made({**message.body, "params": {**message.params, "protocolVersion": str(self._only)}})
+            message = Message(
+                {**message.body, "params": {**message.params, "protocolVersion": str(self._only)}}
+            )
         given = iter([{"type": "http.request", "body": message.raw, "more_body": False}])
         headers = [each for each in scope["headers"] if each[0] != b"content-length"]
         scope["headers"] = [*headers, (b"content-length", str(len(message.raw)).encode())]

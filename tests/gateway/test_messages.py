@@ -14,7 +14,7 @@ from handraise.gateway.messages import (
     SUBSCRIPTION_KEY,
     Message,
     Unreadable,
-    fault,
+    error_response,
     notice,
     parse_message,
     request,
@@ -237,7 +237,7 @@ def test_a_form_with_two_readings_is_refused(schema: dict[str, Any], place: str)
         "request": request(1, "elicitation/create", params),
         "round": response(1, {"resultType": "input_required", "inputRequests": asked}),
         "task": notice("notifications/tasks", {"inputRequests": asked}),
-        "error": fault(1, -32042, "First", {"elicitations": [params]}),
+        "error": error_response(1, -32042, "First", {"elicitations": [params]}),
     }[place]
     with pytest.raises(Unreadable, match="which some programs read as"):
         parse_message(sent.raw)

@@ -10,7 +10,7 @@ from tests.gateway.sides import make_home
 
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
-from handraise.gateway.desk.local_desk import open_lasting
+from handraise.gateway.desk.local_desk import open_question_handler
 from handraise.gateway.options import Options
 from handraise.policy import load_policy
 
@@ -25,6 +25,6 @@ async def test_a_store_that_cannot_be_opened_leaves_no_ledger_open(
     monkeypatch.delenv("HANDRAISE_STORE_KEYS", raising=False)
     before = asyncio.all_tasks()
     with pytest.raises(SetupError, match="keys that all its nodes share"):
-        await open_lasting(PolicyGate(load_policy()), Options(store="postgresql://localhost/notes"))
+        await open_question_handler(PolicyGate(load_policy()), Options(store="postgresql://localhost/notes"))
     assert (tmp_path / "data/handraise/ledger.db").exists()
     assert asyncio.all_tasks() == before

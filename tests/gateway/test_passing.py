@@ -12,7 +12,7 @@ from tests.gateway.wire_http import over_http
 from tests.waiting import until
 
 from handraise.desks import Decision
-from handraise.gateway.messages import SUBSCRIPTION_KEY, made, notice, request, response
+from handraise.gateway.messages import SUBSCRIPTION_KEY, Message, notice, request, response
 from handraise.gateway.peers import JUNE, LOG_LEVEL_KEY, NOVEMBER
 from handraise.questions import Declined
 
@@ -54,9 +54,9 @@ async def test_what_nobody_knows_passes_as_it_was_meant_within_an_era(begun: Beg
     assert (await client.server.taken("vendor/odd")).body == sent.body
     for odd in (
         spelled(
-            made({"jsonrpc": "2.0", "method": "notifications/vendor/odd", "params": {"a": 1}, "extra": 2})
+            Message({"jsonrpc": "2.0", "method": "notifications/vendor/odd", "params": {"a": 1}, "extra": 2})
         ),
-        spelled(made({"jsonrpc": "2.0", "id": 7, "result": {"odd": "é"}, "extra": []})),
+        spelled(Message({"jsonrpc": "2.0", "id": 7, "result": {"odd": "é"}, "extra": []})),
     ):
         client.server.say(odd)
         assert (await client.taken(odd.method)).body == odd.body

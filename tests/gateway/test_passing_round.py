@@ -11,7 +11,7 @@ from tests.gateway.wire import WireClient
 from tests.waiting import until
 
 from handraise.desks import Decision
-from handraise.gateway.messages import Message, fault, response
+from handraise.gateway.messages import Message, error_response, response
 from handraise.questions import Accepted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W2", "W6")]
@@ -131,7 +131,7 @@ async def test_nobody_is_asked_any_more_once_the_client_failed_to_do_its_part() 
     client = await begun(False)
     await asked(client)
     await until(client.queue.waiting)
-    client.say(fault((await client.taken("sampling/createMessage")).id, -1, "no model"))
+    client.say(error_response((await client.taken("sampling/createMessage")).id, -1, "no model"))
     assert "no model" in str((await client.taken()).body["error"])
     await until(lambda: not client.queue.waiting())
 
@@ -146,5 +146,5 @@ async def test_a_parked_call_ends_when_its_next_round_wants_the_client() -> None
     await decide(client)
     client.server.say(response((await client.server.taken("tools/call")).id, ROUND))
     client.ask(2, "tools/call", {"name": "handraise_resume", "arguments": {"ticket": ticket}})
-    assert "does not wait" in str((await client.taken()).body["error"])
+    assert "no longer waits" in str((await client.taken()).body["error"])
     assert not client.queue.waiting()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handraise.gateway.messages import request
-from handraise.gateway.peers import arguments_of, is_modern, likeness, name_of, params_at_first
+from handraise.gateway.peers import arguments_of, call_identity, is_modern, name_of, params_without_round
 
 CALL = {"name": "delete", "arguments": {"a": 1, "b": [True]}}
 
@@ -30,15 +30,15 @@ def test_a_retry_is_like_its_request_and_no_other_call_is() -> None:
     first = request(1, "tools/call", CALL)
     state = {"requestState": "s", "inputResponses": {}}
     retry = request(2, "tools/call", {"arguments": {"b": [True], "a": 1}, "name": "delete", **state})
-    assert likeness(first) == likeness(retry)
-    assert params_at_first(retry) == CALL
+    assert call_identity(first) == call_identity(retry)
+    assert params_without_round(retry) == CALL
     others: list[dict[str, Any]] = [
         {**CALL, "name": "keep"},
         {**CALL, "arguments": {"a": 1, "b": [1]}},  # 1 is True to Python, and not to a server
         {**CALL, "uri": "notes://1"},
     ]
-    assert all(likeness(first) != likeness(request(1, "tools/call", each)) for each in others)
-    assert likeness(first) != likeness(request(1, "prompts/get", CALL))
+    assert all(call_identity(first) != call_identity(request(1, "tools/call", each)) for each in others)
+    assert call_identity(first) != call_identity(request(1, "prompts/get", CALL))
 
 
 def test_the_envelope_tells_the_era() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handraise.gateway.peers import Peer, union
+from handraise.gateway.peers import Peer, add_modes
 from handraise.revisions import Revision
 from handraise.wire import parse_capabilities
 
@@ -30,6 +30,6 @@ def test_modes_are_read_as_the_wire_part_reads_them(declared: dict[str, Any], re
 
 @pytest.mark.parametrize("declared", DECLARED, ids=str)
 def test_the_server_is_told_of_both_modes_and_of_all_that_was_declared(declared: dict[str, Any]) -> None:
-    told = union(declared, {"form", "url"})
+    told = add_modes(declared, {"form", "url"})
     assert Peer(Revision.NOVEMBER_2025, told).modes == {"form", "url"}
     assert declared.keys() <= told.keys()

@@ -23,7 +23,7 @@ from handraise.desks.scripted import Line
 from handraise.errors import WireError
 from handraise.gateway.asking import Asker, QuestionHandler
 from handraise.gateway.desk.local_desk import open_asking
-from handraise.gateway.messages import Message, fault, request, response
+from handraise.gateway.messages import Message, error_response, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
 from handraise.ledger import Ledger, LedgerEvent
@@ -144,7 +144,7 @@ async def test_a_yes_is_joined_to_how_the_call_ended(
         case "result" | "error":
             client.server.say(response(at, {**DONE, "isError": how == "error"}))
         case "fault":
-            client.server.say(fault(at, -32000, "no"))
+            client.server.say(error_response(at, -32000, "no"))
         case "cancelled":
             client.tell("notifications/cancelled", {"requestId": 2 if able and modern else 1})
         case "lost":

@@ -14,7 +14,7 @@ from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.links import DirectLink
-from handraise.gateway.messages import Message, fault, notice, response
+from handraise.gateway.messages import Message, error_response, notice, response
 from handraise.gateway.options import Options
 from handraise.gateway.serve import Front
 from handraise.gateway.state import GatewayState
@@ -54,12 +54,12 @@ class Demanding(DirectLink):
             case "tools/call":
                 self.calls += 1
                 if self.calls == 1:
-                    self._say(fault(message.id, -32042, "First", {"elicitations": [LINK]}))
+                    self._say(error_response(message.id, -32042, "First", {"elicitations": [LINK]}))
                     self._say(notice("notifications/elicitation/complete", {"elicitationId": "e1"}), 0.05)
                 else:
                     self._say(response(message.id, {"content": [{"type": "text", "text": "done"}]}))
             case "server/discover":
-                self._say(fault(message.id, -32601, "Method not found"))
+                self._say(error_response(message.id, -32601, "Method not found"))
 
     def _say(self, message: Message, later: float = 0.0) -> None:
         message.source = self.source

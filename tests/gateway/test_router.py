@@ -22,7 +22,7 @@ from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.messages import Message, fault, notice, request, response
+from handraise.gateway.messages import Message, error_response, notice, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.router import ServerRouter
 from handraise.gateway.serve import Front
@@ -280,7 +280,9 @@ async def test_no_server_completes_a_link_of_another_one() -> None:
     rivals.bank.say(request(1, "elicitation/create", {**link, "elicitationId": "e-1"}))
     await rivals.client.taken("elicitation/create")
     came = await rivals.called(2, rivals.bank, "pay")
-    rivals.bank.say(fault(came.id, -32042, "First", {"elicitations": [{**link, "elicitationId": "e-2"}]}))
+    rivals.bank.say(
+        error_response(came.id, -32042, "First", {"elicitations": [{**link, "elicitationId": "e-2"}]})
+    )
     await rivals.client.taken()
     for server in (rivals.evil, rivals.bank):
         for id in ("e-1", "e-2", f"of {server.source.upstream.name}"):

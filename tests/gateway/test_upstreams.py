@@ -50,7 +50,7 @@ def test_the_gateways_own_registration_is_read() -> None:
 )
 def test_a_registration_that_is_none_is_told(oauth: object) -> None:
     body = {"mcpServers": {"mail": {"url": "https://mail.example.com/mcp", "oauth": oauth}}}
-    with pytest.raises(SetupError, match="mail: `oauth` has a word `clientId`"):
+    with pytest.raises(SetupError, match="mail: `oauth` needs a string `clientId`"):
         parse_upstreams(body, "f", {})
 
 
@@ -60,7 +60,7 @@ def test_every_problem_is_told_at_once() -> None:
         parse_upstreams(body, "servers.json", {})
     told = str(caught.value)
     assert "servers.json: a: give either `command` or `url`" in told
-    assert "servers.json: b: `args` is a list of words" in told
+    assert "servers.json: b: `args` must be a list of strings" in told
     assert "servers.json: c: NONE is not set in the environment" in told
 
 

@@ -16,7 +16,7 @@ from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.links import DirectLink, Link
-from handraise.gateway.messages import Message, fault, made, notice, parse_message, request, response
+from handraise.gateway.messages import Message, error_response, notice, parse_message, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
 from handraise.gateway.serve import Front
@@ -68,7 +68,7 @@ class WireServer(DirectLink):
                 found = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": offers}
                 return response(message.id, {**found, "serverInfo": told})
             case "initialize" | "server/discover", _:
-                return fault(message.id, -32601, "Method not found")
+                return error_response(message.id, -32601, "Method not found")
             case _:
                 return None
 
@@ -178,7 +178,7 @@ class WireClient:
 
 def again(message: Message, **changes: Any) -> Message:
     """The same message with other members."""
-    return made({**message.body, **changes})
+    return Message({**message.body, **changes})
 
 
 def spelled(message: Message) -> Message:

@@ -16,7 +16,7 @@ from handraise.gateway.http.exchange import disconnected, read_body, reply, star
 from handraise.gateway.http.headers import headers_for
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
-from handraise.gateway.messages import SUBSCRIPTION_KEY, Id, Message, known, notice, parse_message
+from handraise.gateway.messages import SUBSCRIPTION_KEY, Id, Message, id_key, notice, parse_message
 from handraise.gateway.peers import MODERN
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.upstreams import Upstream
@@ -44,9 +44,9 @@ class HttpWireServer(WireServer):
             self.got.append(message)
             await reply(send, 202, b"", None)
         else:
-            self._streams[known(message.id)] = asyncio.Queue()
+            self._streams[id_key(message.id)] = asyncio.Queue()
             self.got.append(message)
-            await self._stream(self._streams[known(message.id)], known(message.id), receive, send)
+            await self._stream(self._streams[id_key(message.id)], id_key(message.id), receive, send)
 
     async def _stream(self, said: asyncio.Queue[Message], id: Id, receive: Any, send: Any) -> None:
         await start_stream(send, None)
@@ -69,7 +69,7 @@ class HttpWireServer(WireServer):
     def say(self, message: Message) -> None:
         meta = message.params.get("_meta") or {}
         if message.method is None:
-            self._streams.pop(known(message.id)).put_nowait(message)
+            self._streams.pop(id_key(message.id)).put_nowait(message)
         elif SUBSCRIPTION_KEY in meta:
             self._streams[meta[SUBSCRIPTION_KEY]].put_nowait(message)
         else:
@@ -95,7 +95,7 @@ class HttpWireClient(WireClient):
             return
         task = self._run("POST", message)
         if message.is_request:
-            self._posting[known(message.id)] = task
+            self._posting[id_key(message.id)] = task
         if message.method == "notifications/initialized":
             self._run("GET", None)
 

@@ -1,4 +1,4 @@
-"""One suspended call: park, replay, once, single use. Knows no SDK and no transport."""
+"""Suspended calls: park, replay, once, single use. This package knows no SDK and no transport."""
 
 from handraise.calls.call import Call
 from handraise.calls.records import (

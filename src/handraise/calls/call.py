@@ -56,7 +56,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     ("asking", "give up"): "working",
     ("asking", "end"): "over",
 }
-"""Where an event leads from a state. A pair that is not here cannot happen: KeyError."""
+"""The next state for a state and an event. Any other pair is a bug: KeyError."""
 
 _SLACK = 0.05
 """Questions expire this much late, so that a retry which the store still accepts always wins. A handler is cancelled
@@ -71,23 +71,23 @@ class Call:
     def __init__(self, calls: Calls, handler: Handler, binding: CallBinding) -> None:
         self.handler = handler
         self.binding: CallBinding = binding
-        """What every round of this call is bound to."""
+        """The binding of every round of this call."""
         self.state: State = "working"
         self.current: Round = Round(0)
         self.questions: dict[str, OpenQuestion] = {}
         self.context: contextvars.Context | None = None
         """The context variables of the handler, while it runs."""
         self.id: str = ""
-        """What its rounds have in common in the store. Empty until it asks in a round."""
+        """The id of its rounds in the store. Empty until it asks in a round."""
         self.seed: str = ""
-        """What the ids of its questions are made from, if it is replayable."""
+        """The seed of its questions' ids, if it is replayable."""
         self.journal: Journal | None = None
         self.replays: str | None = None
         """The name of its handler, if that is replayable."""
         self.is_left: bool = False
         """Whether its client left, or the server stops."""
         self.is_elsewhere: bool = False
-        """Whether another process goes on with it, or a replay will. Its handler here only ends."""
+        """Whether another process or a replay continues it. Its handler here only ends."""
         self._calls = calls
         self._task: asyncio.Task[None] | None = None
         self._scope = anyio.CancelScope()
@@ -101,7 +101,7 @@ class Call:
         self._kept_until = 0.0
 
     def restore(self, record: RoundRecord) -> None:
-        """Be the call of this round again, whose handler is gone: from here its journal is replayed."""
+        """Restore the call of a round whose handler is gone. Its journal is replayed."""
         self.binding, self.id, self.seed = record.binding, record.call_id, record.seed
         self.journal = Journal(record.journal, record.pins)
         self.current = Round(record.number, record.token, taken=True)
@@ -109,7 +109,7 @@ class Call:
     # The handler's task.
 
     def start(self, context: contextvars.Context) -> Round:
-        """Run the handler in a task of its own; the round that the first request waits for."""
+        """Run the handler in its own task; returns the round that the first request waits for."""
         self.context = context
         self._calls.running.add(self)
         self._task = begin_task(self._run(), context, "handraise call")
@@ -135,7 +135,7 @@ class Call:
         self._scope.cancel()
 
     async def join(self, seconds: float | None) -> None:
-        """Wait until the handler has ended, for so long at most."""
+        """Wait until the handler has ended, at most for `seconds`."""
         if self._task is not None:
             await asyncio.wait([self._task], timeout=seconds)
 
@@ -170,7 +170,7 @@ class Call:
 
     @asynccontextmanager
     async def at_question(self) -> AsyncIterator[None]:
-        """While the handler asks. If the client left: `Withdrawn`, and cancellation if it asks again."""
+        """Enter this while the handler asks. If the client left: `Withdrawn`, and cancellation if it asks again."""
         if self.state == "over":
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")
         if self.is_left:
@@ -203,7 +203,7 @@ class Call:
         self.questions.pop(key).close()
 
     async def unless_left(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something while at a question, like waiting for a browser. Raises `Withdrawn` when the client left."""
+        """Do work during a question, like waiting for a browser. Raises `Withdrawn` when the client leaves."""
         left = asyncio.get_running_loop().create_future()
         task = begin_task(work)
         self._waits.add(left)
@@ -245,9 +245,9 @@ class Call:
         return answer
 
     async def write(self, entry: JournalEntry) -> None:
-        """Make an entry of the journal safe before the handler goes on."""
-        if self.id:  # otherwise the first round takes it along
-            # The step was done: write that down even if its task is cancelled now.
+        """Write an entry of the journal before the handler continues."""
+        if self.id:  # otherwise it is written with the first round
+            # The step is done: record it even if its task is cancelled now.
             await asyncio.shield(self._calls.spawn(self._write(entry)))
 
     async def _write(self, entry: JournalEntry) -> None:
@@ -258,7 +258,7 @@ class Call:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """While a step runs that must not run twice, the handler is not ended at a question."""
+        """Enter this while a step runs that must not run twice. The handler is not ended at a question then."""
         self._steps += 1
         try:
             yield
@@ -268,7 +268,7 @@ class Call:
                 self._end_at_question()
 
     def identify(self) -> str:
-        """The id of the call in the store, from before its first round."""
+        """The id of the call in the store, also before its first round."""
         self.id = self.id or TOKEN_PREFIX + os.urandom(6).hex()
         return self.id
 
@@ -309,7 +309,7 @@ class Call:
         self._send_if_due()
 
     async def _end_round(self, asked: Mapping[str, OpenQuestion]) -> None:
-        """End the current round with these questions: keep the new round, then answer the waiting requests with it."""
+        """End the current round with these questions: store the new round, then answer the waiting requests with it."""
         calls, before = self._calls, self.current
         calls.require_room(before.token)
         requests = {key: question.request for key, question in asked.items()}
@@ -349,7 +349,7 @@ class Call:
             self._end_at_question()
 
     async def _keep_outcome(self, before: Round, outcome: RoundOutcome) -> None:
-        """Keep what followed on a round, for the same retry arriving again."""
+        """Store the outcome of a round, for the same retry arriving again."""
         calls = self._calls
         try:
             await calls.store.settle(before.token, outcome, until=calls.expiry())
@@ -363,7 +363,7 @@ class Call:
             calls.live.pop(before.token, None)
 
     async def _write_missing(self, journal: Journal, written: tuple[JournalEntry, ...]) -> None:
-        """Write the entries that sibling tasks made while the round was written with the journal as it was."""
+        """Write the entries that sibling tasks added while the round was being written."""
         if len(journal.entries) != len(written):
             known = set(map(id, written))
             missing = [entry for entry in journal.entries if id(entry) not in known]
@@ -385,7 +385,7 @@ class Call:
         self._send_if_due()
 
     async def wait(self, round_: Round) -> Json:
-        """Wait for the next step of the call; its wire result. Raises what the handler raised."""
+        """Wait for the next step of the call; returns its wire result. Raises the handler's error."""
         if round_.outcome is None:
             round_.waiters += 1
             try:
@@ -411,7 +411,7 @@ class Call:
             self.state = TRANSITIONS[self.state, "give up"]
 
     async def _require_unanswered(self) -> None:
-        """The time is over. If another process took the answer, the call belongs to that process."""
+        """Close an expired round. If another process took the answer, the call belongs to that process."""
         store, token = self._calls.store, self.current.token
         if not store.durable or not token or self.current.taken or self._is_awaited():
             return
@@ -420,7 +420,7 @@ class Call:
             raise asyncio.CancelledError(_FORGOTTEN) if self.replays is not None else Withdrawn(_ELSEWHERE)
 
     def _disown(self) -> None:
-        """Leave the call to others: its rounds in the store are not ours any more."""
+        """Leave the call and its rounds in the store to others."""
         self._calls.live.pop(self.current.token, None)
         self.is_elsewhere, self.id, self.current = True, "", Round(self.current.number)
 
@@ -436,7 +436,7 @@ class Call:
             self._task.cancel(_FORGOTTEN)
 
     def hand_over(self) -> None:
-        """Another process took the answers, and the call is its own. The handler ends here, at its question."""
+        """End the handler at its question, because another process took the answers and the call."""
         if self.replays is not None:
             self._forget()
         else:
@@ -451,7 +451,7 @@ class Call:
             self._end_at_question()
             return
         waiting = [question for question in self.questions.values() if question.waiting]
-        if waiting and self._calls.store.durable:  # a person who answers until then is told that it is over
+        if waiting and self._calls.store.durable:  # a person who answers later learns that it is over
             self._kept_until = max(question.until for question in waiting)
         self.leave(at_work=not self._steps)
 
@@ -483,7 +483,7 @@ class Call:
             self.stop()
 
     def _tell_left(self) -> None:
-        """The handler hears `Withdrawn`: it has `linger` seconds to clean up. If it asks again, it is cancelled."""
+        """The handler gets `Withdrawn` and has `linger` seconds to clean up. If it asks again, it is cancelled."""
         if self._was_told:
             self.stop()
         self._was_told = True
@@ -492,7 +492,7 @@ class Call:
 
 
 def call_later(seconds: float, function: Callable[..., object], *args: object) -> asyncio.TimerHandle:
-    """Call a function later. A context of its own, or the timer would keep the call that set it alive."""
+    """Call a function later, in an empty context: otherwise the timer would keep the call alive."""
     loop = asyncio.get_running_loop()
     return loop.call_later(seconds, function, *args, context=contextvars.Context())
 
@@ -500,5 +500,5 @@ def call_later(seconds: float, function: Callable[..., object], *args: object) -
 def begin_task(
     work: Coroutine[Any, Any, T], context: contextvars.Context | None = None, name: str | None = None
 ) -> asyncio.Task[T]:
-    """A task that starts in the next turn of the event loop, also where the loop's task factory is an eager one."""
+    """A task that starts in the next turn of the event loop, even if the loop's task factory is eager."""
     return asyncio.Task(work, loop=asyncio.get_running_loop(), name=name, context=context)

@@ -21,17 +21,17 @@ _encode = json.JSONEncoder(
 
 
 class StoredContent(NamedTuple):
-    """Contents of an event, beside it."""
+    """Contents of an event, in a table of their own."""
 
     ref: str
     key: bytes
-    """What they are hashed with, and encrypted with if they are kept."""
+    """The key of their hash, and of their encryption if they are kept."""
     body: bytes | None
-    """The contents, encrypted; None when only their hash is to be known."""
+    """The encrypted contents; None to keep only their hash."""
 
 
 class Record(NamedTuple):
-    """One event, as it is written."""
+    """One event to write."""
 
     question: str
     body: bytes
@@ -39,14 +39,14 @@ class Record(NamedTuple):
     """Whether the question is still in flight after this."""
     kept: tuple[StoredContent, ...] = ()
     once: str = ""
-    """A name for an event that may be told again: it is written once. Without one it is written each time."""
+    """A name for an event that may come again: it is written once. Without a name it is written each time."""
 
 
 class StoredEvent(NamedTuple):
-    """One event, as it is read."""
+    """One event as read."""
 
     number: int
-    """From 1, in the order in which they were committed; the place in the tree, once it has one."""
+    """From 1, in order of commit; the place in the tree, once it has one."""
     body: bytes
 
 
@@ -79,7 +79,7 @@ class Head(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A copy of the head that is kept outside of the database, so that an old copy of the database is found."""
+    """A copy of the head outside the database, which reveals that the database was replaced by an old copy."""
 
     size: int
     notes: int
@@ -89,7 +89,7 @@ class Anchor(NamedTuple):
 
     @property
     def age(self) -> int:
-        """It grows with every change of the head."""
+        """Grows with every change of the head."""
         return self.size + self.notes
 
 
@@ -102,22 +102,22 @@ class LedgerPlace(NamedTuple):
     row: EventColumns | None
     """None: the event is no longer there."""
     owner: str = ""
-    """The name by which the table of contents knows the event."""
+    """The event's name in the table of contents."""
     waits: bool = False
     """Whether the event may be without a place, because this store gives places later."""
 
 
 Draft: TypeAlias = Callable[[Head, Sequence[str]], tuple[Head, str]]
-"""Signs a note about the ledger as it is now, and about these contents: the head with the note, and the note. Pure."""
+"""Signs a note about the current ledger and these contents; returns the new head and the note. Pure."""
 Settle: TypeAlias = Callable[[bytes], Record | None]
-"""Gives the event that ends a question, from its last one; None for one that still waits. Pure."""
+"""Makes the event that ends a question from its last event; None for a question that still waits. Pure."""
 
 
 class Authenticator(Protocol):
-    """The ledger's key, in the hands of a store. Every method is pure."""
+    """Lets a store use the ledger's key. Every method is pure."""
 
     def first(self) -> Head:
-        """The head of a ledger that has no events."""
+        """The head of an empty ledger."""
         ...
 
     def require(self, head: Head) -> None:
@@ -129,7 +129,7 @@ class Authenticator(Protocol):
         ...
 
     def marked(self, row: EventColumns, *, placed: bool) -> EventColumns:
-        """The event with its MAC. Only one that waits for its place may get one."""
+        """The event with its MAC. Only an event without a place may get one."""
         ...
 
     def require_row(self, row: EventColumns, *, placed: bool) -> None:
@@ -137,7 +137,7 @@ class Authenticator(Protocol):
         ...
 
     def loss(self, now: int) -> Draft:
-        """Signs that events were removed before they had a place; `now` is in milliseconds since 1970."""
+        """A note that events were removed before they had a place. `now`: milliseconds since 1970."""
         ...
 
     def anchor_of(self, head: Head) -> Anchor:
@@ -159,7 +159,7 @@ class Snapshot(Protocol):
     """Whether this store keeps an anchor."""
     anchor: Anchor | None
     problems: Sequence[str]
-    """How the tables themselves differ from those that the store made, each in a sentence."""
+    """Sentences about how the tables differ from those that the store made."""
 
     def places(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         """The places of the tree, in order."""
@@ -170,7 +170,7 @@ class Snapshot(Protocol):
         ...
 
     async def contents(self, refs: Collection[str]) -> Mapping[str, tuple[str, str]]:
-        """The owner and the digest of these contents, as far as they are there."""
+        """The owner and the digest of these contents, if they exist."""
         ...
 
     async def count_contents(self) -> int:
@@ -182,7 +182,7 @@ class LedgerTables(Protocol):
     """The tables of the ledger in a store. Every method is atomic, and on return what it wrote is safe."""
 
     def attach(self, authenticator: Authenticator) -> None:
-        """Use this ledger's key for everything that is written from now on."""
+        """Use this ledger's key for all later writes."""
         ...
 
     def record(self, records: Sequence[Record]) -> Awaitable[None]:
@@ -190,16 +190,16 @@ class LedgerTables(Protocol):
         ...
 
     async def settle_orphans(self, settle: Settle) -> int:
-        """End the questions that were in flight in processes that are gone; how many were ended.
+        """End the open questions of processes that are gone; returns how many.
 
-        Of several who do it at once one does, and a question that anybody ended is left alone.
+        Of several callers at once only one does it. Ended questions are left alone.
         """
         ...
 
     async def place(self, limit: int) -> Head:
-        """Give the next events their places, where `record` has not done so; the head afterwards.
+        """Give the next events their places, unless `record` did; returns the new head.
 
-        Of several callers at once one goes after the other.
+        Concurrent callers take turns.
         """
         ...
 
@@ -208,15 +208,15 @@ class LedgerTables(Protocol):
         ...
 
     async def hashes(self, after: int, limit: int) -> list[bytes]:
-        """The leaf hashes behind a number, in order."""
+        """The leaf hashes after a number, in order."""
         ...
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        """Everything there is at this moment, for verification."""
+        """The whole ledger at this moment, for verification."""
         ...
 
     async def rows(self, after: int, limit: int) -> list[StoredEvent]:
-        """The events behind a number, in order, also those without a place."""
+        """The events after a number, in order, including those without a place."""
         ...
 
     async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
@@ -236,9 +236,9 @@ class LedgerTables(Protocol):
         ...
 
     async def erase(self, refs: Collection[str], draft: Draft) -> int:
-        """Erase contents together with their keys, and keep a signed note of it. `purge` takes them off the disk.
+        """Erase contents and their keys, and keep a signed note of it. `purge` removes them from the disk.
 
-        Returns how many there were. If there were none, nothing is signed.
+        Returns how many there were. If none, nothing is signed.
         """
         ...
 
@@ -247,15 +247,15 @@ class LedgerTables(Protocol):
         ...
 
     async def purge(self) -> Leftover | None:
-        """Take what was erased or cut off the disk; what is left when that cannot be done yet."""
+        """Remove erased and cut data from the disk; returns what is left if that is not possible yet."""
         ...
 
 
 def content_digest(key: bytes, body: bytes | None) -> str:
-    """The digest of one row in the table of contents. It tells nothing about an erased content."""
+    """The digest of one row in the table of contents. It reveals nothing about erased contents."""
     return hashlib.sha256(len(key).to_bytes(4) + key + (b"" if body is None else b"\x01" + body)).hexdigest()
 
 
 def dump_digests(digests: Mapping[str, str]) -> str:
-    """The digests of an event's contents, by reference, as they stand beside the event."""
+    """The digests of an event's contents, by reference, as text for the event's row."""
     return _encode(digests) if digests else ""

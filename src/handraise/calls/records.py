@@ -1,4 +1,4 @@
-"""What a store keeps of a call: rounds, the journal, and flows that finish in a browser.
+"""The records of a store: rounds, the journal, and flows that finish in a browser.
 
 Named tuples, not frozen dataclasses: several are made for every question, at a quarter of the cost.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Json: TypeAlias = Any
-"""A JSON value: what `json.loads` gives."""
+"""A JSON value, as `json.loads` returns it."""
 
 
 class CallBinding(NamedTuple):
-    """What a round belongs to. A retry that differs in any of it is refused."""
+    """The person, call and server of a round. A retry that differs in any of them is refused."""
 
     person: str
     method: str
@@ -20,13 +20,13 @@ class CallBinding(NamedTuple):
     arguments: str
     """The digest of the arguments."""
     server: str = ""
-    """The name of the server, which is the same on all its nodes and after a restart: others may share its store."""
+    """The server's name, because servers may share a store. The same on all nodes and after a restart."""
 
 
 class JournalEntry(NamedTuple):
-    """One step of the journal, in the order in which the body took it.
+    """One step of the journal, in the order of the handler.
 
-    `pin` is the digest of what was shown, so that an answer never serves another question.
+    `pin` is the digest of the shown question, so that an answer never counts for another one.
     """
 
     kind: Literal["answer", "expired", "judged", "once"]
@@ -39,7 +39,7 @@ class RoundRecord(NamedTuple):
     """Questions that went out together and wait for one retry."""
 
     token: str
-    """The `requestState`: random, and worthless to anyone but the person it is bound to."""
+    """The `requestState`: random, and useless to anyone but its person."""
     call_id: str
     number: int
     binding: CallBinding
@@ -48,16 +48,16 @@ class RoundRecord(NamedTuple):
     questions: dict[str, Json]
     """The `inputRequests` as they were sent, by key."""
     pins: dict[str, str]
-    """The digest of each question as it was shown, by key."""
+    """The digest of each shown question, by key."""
     journal: tuple[JournalEntry, ...] = ()
     handler: str | None = None
-    """Where a replayable handler stands in the code; None when it must not run again."""
+    """The name of a replayable handler; None when the handler must not run again."""
     seed: str = ""
-    """What the ids of the call's questions are made from, so that they are the same when it is replayed."""
+    """The seed of the questions' ids, so that a replay gives the same ids."""
 
 
 class UnfinishedRound(NamedTuple):
-    """A round that did not go on yet: it waits for an answer, or whoever took the answer has not got to an end."""
+    """A round without an outcome: it waits for an answer, or its answer is being used."""
 
     call_id: str
     handler: str | None
@@ -65,7 +65,7 @@ class UnfinishedRound(NamedTuple):
 
 
 class RoundOutcome(NamedTuple):
-    """How a round went on: the next round or the end of the call."""
+    """The outcome of a round: the next round, or the end of the call."""
 
     kind: Literal["result", "error", "round"]
     value: Json
@@ -73,7 +73,7 @@ class RoundOutcome(NamedTuple):
 
 
 EXPIRED = "expired"
-"""Why a round is refused that nobody answered in time."""
+"""The reason for refusing a round that nobody answered in time."""
 
 
 class RoundUse(NamedTuple):
@@ -82,7 +82,7 @@ class RoundUse(NamedTuple):
     binding: CallBinding
     answers: dict[str, Json]
     said: str
-    """A digest of everything that the retry brought; the same retry has the same one."""
+    """A digest of all answers in the retry. The same retry has the same digest."""
     now: float
 
 
@@ -99,11 +99,11 @@ class ConsumeResult(NamedTuple):
     since: float = 0.0
     """When the round was consumed, wall clock."""
     elsewhere: bool = False
-    """Whether the body is parked at another node, which lives and goes on with it."""
+    """Whether the handler is parked at another live node, which continues it."""
 
 
 class DeliveredAnswers(NamedTuple):
-    """Answers that another node took to a round of this one, and since when they are this one's to go on with."""
+    """Answers that another node took to a round of this node, and since when this node owns the round."""
 
     answers: dict[str, Json]
     since: float

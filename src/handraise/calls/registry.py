@@ -1,4 +1,4 @@
-"""The registry of one server's calls: which run here, and how a retry finds its own."""
+"""The registry of one server's calls, where a retry finds its call."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _UNKNOWN_HERE = (
     "share a store between them: Handraise(store=…)"
 )
 _RETRY_AFTER = 1.0
-"""How soon a store that failed is tried again."""
+"""Seconds before a failed store is tried again."""
 _PRUNE_EVERY = 3600.0
-"""How often a durable store is pruned while nobody asks."""
+"""Seconds between prunings of a durable store while nobody asks."""
 
 
 class SettledError(CallError):
@@ -63,15 +63,15 @@ class Calls:
         self.dump_round = dump_round
         """Makes the wire result of a round from its questions and its token."""
         self.describe = describe
-        """Makes the JSON-RPC error object of what a handler raised."""
+        """Makes the JSON-RPC error object for a handler's exception."""
         self.live: dict[str, tuple[Call, Round]] = {}
-        """The calls that are here, by the token of the round that they wait at or work on."""
+        """The calls in this process, by the token of their current round."""
         self.running: set[Call] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._pruning: asyncio.TimerHandle | None = None
         self._upkeep: asyncio.TimerHandle | None = None
         self._is_stale = False
-        """Whether something was added since the store was pruned last."""
+        """Whether something was added since the last pruning."""
         store.on_answered(self._answered_elsewhere)
 
     async def resume(self, retry: Retry) -> Json:
@@ -100,7 +100,7 @@ class Calls:
             live = self.live.get(token)
             if taken.verdict == "refused":
                 if taken.reason == EXPIRED and live is not None:
-                    break  # its handler is about to hear that nobody answered in time, or works after that
+                    break  # its handler is about to get `Expired`, or did
                 if taken.reason == EXPIRED and was_here:
                     continue  # the call has ended meanwhile, and its end is in the store
                 raise StateRefused(taken.reason)
@@ -142,7 +142,7 @@ class Calls:
         return record
 
     async def _show_again(self, token: str, binding: CallBinding) -> Json:
-        """The same round once more: the retry brought no answer that was asked for."""
+        """The same round again, because the retry brought none of its answers."""
         record = await self._find(token)
         if record.binding != binding or self.store.now() >= record.deadline:
             raise StateRefused("expired, or bound to another person or call")
@@ -151,7 +151,7 @@ class Calls:
     async def _consume(
         self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]
     ) -> ConsumeResult:
-        """Use the round up in the store. The call does not expire while its answers are on their way there."""
+        """Consume the round in the store. The call does not expire meanwhile."""
         token, store = retry.token, self.store
         live, now = self.live.get(token), store.now()
         round_ = None
@@ -172,10 +172,10 @@ class Calls:
         return taken
 
     async def _claim(self, token: str, taken: ConsumeResult, ours: float | None) -> float | None:
-        """Since when it is ours to go on with a consumed round; None while it belongs to another process.
+        """Since when this process owns a consumed round; None while another process owns it.
 
-        A process that consumed a round has the lease time to go on. Then one of all who wait takes over. `ours` is
-        when this retry consumed it.
+        A process that consumed a round has the lease time to continue. Then one of the waiting processes takes over.
+        `ours` is when this retry consumed it.
         """
         now = self.store.now()
         if taken.elsewhere or (taken.since != ours and now < taken.since + self.limits.lease):
@@ -183,7 +183,7 @@ class Calls:
         return now if await self.store.hold_round(token, since=taken.since, now=now) else None
 
     def _hold(self, token: str, since: float) -> None:
-        """Renew the lease on a round, again and again while this process works on it."""
+        """Keep renewing the lease on a round while this process works on it."""
         if self.store.durable:
             call_later(self.limits.lease / 3, lambda: self.spawn(self._renew(token, since)))
 
@@ -201,7 +201,7 @@ class Calls:
     async def _revive(self, retry: Retry, since: float, *, used: bool) -> tuple[Call, Round]:
         """Replay a handler that is gone. Its answers and `once` steps come from the journal.
 
-        `used`: the process that consumed the answers first may have used them, and did not get to an end.
+        `used`: another process consumed the answers first, may have used them, and did not finish.
         """
         token = retry.token
         record = await self._find(token)
@@ -222,7 +222,7 @@ class Calls:
     # Answers that another node took.
 
     def _answered_elsewhere(self, token: str, delivered: DeliveredAnswers | None) -> bool:
-        """Another node consumed a round; whether its call is here."""
+        """Handle a round that another node consumed; whether its call is here."""
         live = self.live.get(token)
         if live is not None and delivered is not None:
             self._go_on(token, live, delivered)
@@ -239,7 +239,7 @@ class Calls:
             self._go_on(token, live, delivered)
 
     def _go_on(self, token: str, live: tuple[Call, Round], delivered: DeliveredAnswers) -> None:
-        """Go on with a call that waits here. The node with the retry gets the next step from the store."""
+        """Continue a call that waits here. The node with the retry gets the next step from the store."""
         if live[0].waits_at(live[1]):
             live[0].take(delivered.answers)
             self._hold(token, delivered.since)
@@ -247,25 +247,25 @@ class Calls:
     # Room, and what is over.
 
     def require_room(self, leaving: str) -> None:
-        """Refuse to park more calls than there is room for. A call that goes on from a round makes room itself."""
+        """Refuse to park more calls than allowed. A call that leaves a round makes room for itself."""
         if len(self.live) - (leaving in self.live) >= self.limits.max_parked:
             raise NoRoom(f"{len(self.live)} questions wait already; no more are taken")
         if not self._is_stale:
             self.prune_later()
 
     def expiry(self) -> float:
-        """Until when the outcome of a round that ends now is kept."""
+        """The time until which an outcome of now is kept."""
         return self.store.now() + self.limits.retry_window
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run something beside the requests, and keep a reference to it."""
+        """Run work in a task, and keep a reference to it."""
         task = begin_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def settle_later(self, token: str, outcome: RoundOutcome) -> None:
-        """Keep the outcome of a round once the store is reachable. Until then the same retry gets it from here."""
+        """Store the outcome of a round once the store is reachable. Until then the same retry gets it from memory."""
         self.spawn(self._settle_at_last(token, outcome))
 
     async def _settle_at_last(self, token: str, outcome: RoundOutcome) -> None:
@@ -281,7 +281,7 @@ class Calls:
             self.live.pop(token, None)
 
     def prune_later(self) -> None:
-        """Have the store forget what is over, when its retry window has ended."""
+        """Prune the store after the retry window."""
         self._is_stale = True
         if self._pruning is None:
             self._pruning = self._prune_in(self.limits.retry_window)
@@ -296,7 +296,7 @@ class Calls:
         self._pruning = self._prune_in(self.limits.retry_window) if again else None
 
     async def _prune_store(self) -> bool:
-        """Whether it worked. A failure is logged and tried again later."""
+        """Prune the store; whether it worked. A failure is logged and tried again later."""
         try:
             await self.store.prune(self.store.now())
         except Exception as error:  # noqa: BLE001 - nobody waits for it, and authors may bring their own stores
@@ -307,7 +307,7 @@ class Calls:
     # The server's life.
 
     def open(self) -> None:
-        """Prune what an earlier process left in a durable store, now and from time to time."""
+        """Prune a durable store now and from time to time."""
         if self.store.durable:
             if self._pruning is None:
                 self._pruning = self._prune_in(0)
@@ -331,7 +331,7 @@ class Calls:
         await self._prune_store()
 
     async def join_left(self) -> None:
-        """Let calls clean up whose clients left."""
+        """Give calls whose clients left time to clean up."""
         await self._join({call for call in self.running if call.is_left}, self.limits.grace)
 
     async def _join(self, calls: set[Call], seconds: float | None) -> None:
@@ -340,7 +340,7 @@ class Calls:
 
 
 def _has_acted(record: RoundRecord) -> bool:
-    """Whether a handler was given answers before the ones to this round, or has finished a step."""
+    """Whether the handler got answers before this round, or has finished a step."""
     return record.number > 1 or any(entry.kind == "once" for entry in record.journal)
 
 

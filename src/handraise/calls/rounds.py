@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 TOKEN_PREFIX = "hr1."  # noqa: S105 - the start of every token, not a token
-"""Every `requestState` of ours starts with this. Any other state belongs to somebody else."""
+"""Our `requestState` values start with this. Any other state belongs to somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """How long things may take and how many there may be."""
+    """Limits of time and number for calls."""
 
     linger: float = 10.0
     """How long a handler may clean up after its client left. Once an answer was used it also gets this long to be
@@ -44,7 +44,7 @@ class CallLimits:
 
 
 class OpenQuestion:
-    """A question that waits for its answer: the request as it was sent, and the future that its asker awaits."""
+    """An open question: the request as sent, and the future that its asker awaits."""
 
     __slots__ = ("future", "request", "timer", "until")
 
@@ -61,12 +61,12 @@ class OpenQuestion:
         return not self.future.done()
 
     def answer(self, answer: Json) -> None:
-        """Give the asker what the client answered."""
+        """Give the asker the client's answer."""
         if not self.future.done():
             self.future.set_result(answer)
 
     def fail(self, error: Exception) -> None:
-        """Tell the asker that there will be no answer."""
+        """Raise an error at the asker."""
         if not self.future.done():
             self.future.set_exception(error)
 
@@ -80,7 +80,7 @@ class OpenQuestion:
 
 @dataclass(slots=True, eq=False)
 class Round:
-    """What a request waits for: the call's first step (no token), or the step after a retry with answers."""
+    """A step that requests wait for: the call's first (no token), or the one after a retry."""
 
     number: int
     token: str = ""
@@ -99,12 +99,12 @@ class Round:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     def finish(self, outcome: RoundOutcome, error: BaseException | None = None) -> None:
-        """Tell every waiting request what the next step is."""
+        """Give the outcome to every waiting request."""
         self.outcome, self.error = outcome, error
         self.done.set()
 
     def result(self) -> Json:
-        """The wire result of a finished round. Raises what the handler raised."""
+        """The wire result of a finished round. Raises the handler's error."""
         assert self.outcome is not None
         if self.error is not None:
             raise self.error
@@ -115,11 +115,11 @@ class Handler(Protocol):
     """The code that serves a call."""
 
     async def run(self) -> Json:
-        """Serve the call; its wire result. Raises only what the client may see."""
+        """Serve the call; returns its wire result. Raises only errors that the client may see."""
         ...
 
     def suspended(self) -> None:
-        """The round went out: from now on no request is live."""
+        """The round was sent, so no request is live."""
         ...
 
     def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
@@ -134,7 +134,7 @@ class Retry(Protocol):
     """The `requestState` that it echoes."""
     binding: CallBinding
     responses: dict[str, Json]
-    """Its answers by key, also those that nobody asked for."""
+    """Its answers by key, including unknown keys."""
     said: str
     """The digest of its responses. The same retry arriving again has the same one."""
 
@@ -143,11 +143,11 @@ class Retry(Protocol):
         ...
 
     async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether the handler that asked may run again: it still serves this request, and was declared replayable."""
+        """Whether the handler that asked may run again: it still serves this request, and is replayable."""
         ...
 
     def replay(self, record: RoundRecord) -> Call:
-        """Run the handler of a call whose task is gone once more."""
+        """Run the handler of a call again whose task is gone."""
         ...
 
     def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
@@ -174,14 +174,14 @@ def digest(value: object) -> str:
 
 
 def keyed_id(key: bytes, *parts: object) -> str:
-    """An id that the same parts give again, and that nobody without the key can foresee."""
+    """An id that is the same for the same parts, and unpredictable without the key."""
     return "q_" + hashlib.blake2b(ascii(parts).encode(), key=key, digest_size=12).hexdigest()
 
 
 def pin_of(request: Json) -> str:
     """The digest that pins an answer to what was shown.
 
-    Notes in `_meta`, like the time left, are not shown. Nor is the id of a link, which is new in each run.
+    `_meta` and the id of a link do not count: people do not see them, and they differ in each run.
     """
     params = request.get("params")
     if isinstance(params, dict):
@@ -193,9 +193,9 @@ def pin_of(request: Json) -> str:
 class Journal:
     """The steps of one call.
 
-    While a body replays, each answer is handed out once, and only to the question it was given to. A question that
-    differs ends the replay when it is sent: it and everything after it is asked. What sibling tasks ask in the same
-    breath comes before that, and may have been answered in another order. `once` results are found by their key.
+    In a replay each answer is used once, and only for its own question. A question that differs ends the replay when it
+    is sent: it and all later ones are asked. Before that, sibling tasks may ask in another order. `once` results are
+    found by their key.
     """
 
     __slots__ = ("_differs", "_once", "_replay", "_shown", "_verdicts", "entries")
@@ -203,52 +203,52 @@ class Journal:
     def __init__(self, entries: Iterable[JournalEntry] = (), shown: Container[str] = ()) -> None:
         self.entries: list[JournalEntry] = list(entries)
         self._shown = shown
-        """The questions, by their keys, that the round asked which brought the last answers."""
+        """The keys of the questions in the last answered round."""
         self._differs = False
         self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
         self._replay: list[JournalEntry] = [e for e in self.entries if e.kind in ("answer", "expired")]
         self._verdicts: list[JournalEntry] = [e for e in self.entries if e.kind == "judged"]
 
     def recall(self, key: str, pin: str) -> JournalEntry | None:
-        """How this question ended before, or None when it has to be asked."""
+        """How this question ended before; None when it must be asked."""
         for at, entry in enumerate(self._replay):
             if entry.key == key and entry.pin == pin:
                 del self._replay[at]
-                return entry._replace(value=deepcopy(entry.value))  # the body may change what it is given
-        # One of the last round that was not answered, or not well, is asked (again), as it would be without a replay.
+                return entry._replace(value=deepcopy(entry.value))  # the handler may change it
+        # An unanswered or badly answered question of the last round is asked again, as without a replay.
         left = any(entry.key == key for entry in self._replay)
         self._differs = self._differs or left or key not in self._shown
         return None
 
     def for_round(self) -> tuple[JournalEntry, ...]:
-        """The steps as they are kept with a round that is about to be sent."""
+        """The steps to store with a round that is about to be sent."""
         if self._differs:
             self._forget_answers()
         return tuple(self.entries)
 
     def remembers(self, key: str, pin: str) -> bool:
-        """Whether this question need not be asked."""
+        """Whether the journal has the answer to this question."""
         return any(entry.key == key and entry.pin == pin for entry in self._replay)
 
     def answered(self, key: str, pin: str, value: Json) -> JournalEntry:
-        """Write down an answer that just came."""
+        """Add an answer."""
         entry = JournalEntry("answer", key, pin, deepcopy(value))
         self.entries.append(entry)
         return entry
 
     def expired(self, key: str, pin: str) -> None:
-        """Write down that nobody answered in time: what the body did about it holds when it is run again."""
+        """Add that nobody answered in time, so that a replay does the same."""
         self.entries.append(JournalEntry("expired", key, pin, None))
 
     def verdict(self, pin: str) -> JournalEntry | None:
-        """What the author's own code said of an answer before, if it did: the world has changed since."""
+        """The author's earlier verdict on an answer, if any. Asking again could give another verdict."""
         for at, entry in enumerate(self._verdicts):
             if entry.pin == pin:
                 return self._verdicts.pop(at)
         return None
 
     def judged(self, pin: str, reason: str | None) -> JournalEntry:
-        """Write down what the author's own code has against an answer."""
+        """Add the author's verdict on an answer."""
         entry = JournalEntry("judged", "", pin, reason)
         self.entries.append(entry)
         return entry
@@ -258,11 +258,11 @@ class Journal:
         return key in self._once
 
     def result_of(self, key: str) -> Json:
-        """What the step `key` gave."""
+        """The result of the step `key`."""
         return self._once[key]
 
     def done(self, key: str, value: Json) -> JournalEntry:
-        """Write down what the step `key` gave."""
+        """Add the result of the step `key`."""
         self._once[key] = value
         entry = JournalEntry("once", key, "", value)
         self.entries.append(entry)

@@ -1,4 +1,4 @@
-"""The contract of a store: what pausing and resuming needs to be kept, and how atomically."""
+"""The contract of a store."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
 
 
 NOT_SENT: Final[dict[str, Json]] = {}
-"""The round of a call that its server has not heard of: a guard asks first."""
+"""The round of a call that was not sent yet, because a guard asks first."""
 
 
 class Ticket(NamedTuple):
     """A parked call."""
 
     key: str
-    """A digest of the ticket, which opens nothing for a reader of the store."""
+    """A digest of the ticket. It is useless to a reader of the store."""
     person: str
     server: str
     holder: str
-    """The process in which the call waits, by the name that `Tickets.enter` gave it."""
+    """The process in which the call waits, by its name from `Tickets.enter`."""
     deadline: float
     """Wall clock, in seconds."""
     call: Json
-    """What it takes to go on: the request as the client made it, the target of its server, and the ticket."""
+    """What a process needs to continue: the client's request, the server's target, and the ticket."""
     round: Json = None
-    """What the server asked and the state to give back, byte for byte, or `NOT_SENT`.
+    """The server's questions and its unchanged state, or `NOT_SENT`.
 
     None when the call lives in its process only.
     """
     sent: bool = False
-    """Whether the answers went to the server: then nobody may send them again."""
+    """Whether the answers went to the server. Then nobody may send them again."""
     outcome: Json = None
     """The JSON-RPC response with which it ended."""
 
 
 class Tickets(Protocol):
-    """Where parked calls are kept. Every method is atomic."""
+    """The table of parked calls. Every method is atomic."""
 
     async def enter(self) -> str:
-        """Be known to be here; the name by which others find out whether this process still is."""
+        """Register this process; returns its name, by which others check whether it lives."""
         ...
 
     async def gone(self, holders: Collection[str]) -> set[str]:
-        """Which of these processes are not there any more, as far as that can be found out."""
+        """The processes among these that are known to be gone."""
         ...
 
     async def open(self, ticket: Ticket) -> None:
@@ -74,38 +74,38 @@ class Tickets(Protocol):
         ...
 
     async def ask(self, key: str, round: Json) -> None:
-        """The server asks something else; nothing was sent in answer to it."""
+        """Store the next round, whose answers were not sent yet."""
         ...
 
     async def send(self, key: str, *, holder: str) -> bool:
-        """The answers go to the server now; False when another process took the call over."""
+        """Mark the answers as sent; False when another process took over the call."""
         ...
 
     async def take(self, key: str, *, was: str, holder: str) -> bool:
-        """Take a call over from a process that is gone; True for one of all who try, and not once it was sent."""
+        """Take over a call from a process that is gone. True for one caller only, and never once answers were sent."""
         ...
 
     async def settle(self, key: str, outcome: Json, *, until: float) -> None:
-        """Keep how it ended until then, for whoever comes late."""
+        """Store its outcome until `until`."""
         ...
 
     async def prune(self, now: float) -> int:
-        """Delete what is over; how many went."""
+        """Delete what is over; returns how many."""
         ...
 
 
 OnAnswered: TypeAlias = Callable[[str, DeliveredAnswers | None], bool]
 """Takes the token of a round that another node answered; says whether the handler is here.
 
-The answers come along when nobody else can go on with them. Without them, call `take_delivered`.
+The answers are passed when only this node can continue. Without them, call `take_delivered`.
 """
 
 
 class Store(Protocol):
-    """Where rounds, journals, flows, secrets and the ledger live.
+    """Keeps rounds, journals, flows, secrets and the ledger.
 
     Every method is atomic. Times are seconds of the clock `now` and come from the caller. `events` are written to the
-    ledger in the same transaction as what they tell of: both are safe on return, or neither happened.
+    ledger in the same transaction as the change: on return both are safe, or neither happened.
     The suite in `handraise.testing` runs the same tests against every implementation.
     """
 
@@ -115,11 +115,11 @@ class Store(Protocol):
         ...
 
     async def open(self) -> None:
-        """Reach the store, before anything else is asked of it: only then it knows what time it is."""
+        """Connect to the store. Call it before anything else; it also sets the clock."""
         ...
 
     def now(self) -> float:
-        """The wall clock, in seconds, that all who share the store go by."""
+        """Seconds since the epoch, by the clock that all users of the store share."""
         ...
 
     @property
@@ -133,7 +133,7 @@ class Store(Protocol):
         ...
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
-        """Keep a round that is about to be sent; its journal is the whole journal of its call from now on.
+        """Store a round that is about to be sent. Its journal replaces the journal of its call.
 
         A token that exists is an error.
         """
@@ -147,39 +147,39 @@ class Store(Protocol):
         ...
 
     async def consume(self, token: str, use: RoundUse, *, events: Sequence[Record] = ()) -> ConsumeResult:
-        """Use the round up, once.
+        """Consume the round, once.
 
-        The events are those of the first use: no other one writes any.
+        Only the first use writes the events.
 
         The owner is checked before anything changes, then whether it was used before, then whether it still waits.
         """
         ...
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
-        """Work on a consumed round from `now`: go on with it, or take it over from a process that is gone.
+        """Own a consumed round from `now`: continue it, or take it over from a process that is gone.
 
-        True for one of all who saw it consumed at `since`; False when it went on, or somebody else was first.
+        True for one caller that saw it consumed at `since`; False when it has an outcome, or another was first.
         """
         ...
 
     def on_answered(self, answered: OnAnswered) -> None:
-        """Call this with every round of this node that another one answered. Stores that know no nodes never do."""
+        """Call `answered` for every round of this node that another node answered. Stores for one process never do."""
         ...
 
     async def take_delivered(self, token: str, *, now: float) -> DeliveredAnswers | None:
-        """The answers that another node took to a round of this one, to go on with it from `now`; else None."""
+        """Answers that another node took to this node's round, which this node owns from `now`; else None."""
         ...
 
     async def wait_for_change(self, token: str) -> None:
-        """Wait until a round that somebody else goes on with may have gone on; for a while at most."""
+        """Wait until a round of another process may have changed, for a limited time."""
         ...
 
     async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
-        """Close a round whose time is over; False, and no events, when somebody answered it before."""
+        """Close an expired round; False, and no events, when it was answered before."""
         ...
 
     async def append(self, call_id: str, entries: Sequence[JournalEntry]) -> None:
-        """Add to the journal; on return it is safe."""
+        """Append to the journal."""
         ...
 
     async def settle(
@@ -191,14 +191,14 @@ class Store(Protocol):
         ends: str = "",
         events: Sequence[Record] = (),
     ) -> None:
-        """Keep how a consumed or expired round went on, for retries that arrive late.
+        """Store the outcome of a consumed or expired round, for late retries.
 
-        `ends` is the call that is over with it, as if it were given to `end`.
+        `ends`: the call that ends with it, as with `end`.
         """
         ...
 
     async def end(self, call_id: str, *, until: float) -> None:
-        """The call is over: forget journal and answers now, the outcomes at `until`."""
+        """End a call: delete journal and answers now, the outcomes at `until`."""
         ...
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
@@ -206,17 +206,17 @@ class Store(Protocol):
         ...
 
     async def unfinished(self) -> list[UnfinishedRound]:
-        """The rounds that did not go on yet, answered or not, as long as they are kept."""
+        """The rounds without an outcome, answered or not, while they are kept."""
         ...
 
     async def open_flow(self, flow: Flow) -> None:
-        """Keep a flow. The same id for the same person continues it; for anybody else it is an error."""
+        """Store a flow. The same id and person continue it; the same id for another person is an error."""
         ...
 
     async def complete_flow(
         self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
     ) -> bool:
-        """Mark a flow as finished by its own person; False, and no events, when there is no such flow for them."""
+        """Mark a flow as finished by its person; False, and no events, when they have no such flow."""
         ...
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
@@ -224,16 +224,16 @@ class Store(Protocol):
         ...
 
     async def prune(self, now: float) -> int:
-        """Delete what is over; how many records went."""
+        """Delete what is over; returns how many records."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
 class SharedStore(Store, Protocol):
-    """A store that an address names. Servers, gateways and commands may use it at the same time."""
+    """A store with a URL. Servers, gateways and commands can share it."""
 
     @property
     def tickets(self) -> Tickets:
@@ -241,13 +241,13 @@ class SharedStore(Store, Protocol):
         ...
 
     def signing_secrets(self, *, make: bool = True) -> Sequence[bytes]:
-        """The ledger's key, and behind it the keys that it had before. With `make` false, nothing if it is lost."""
+        """The ledger's key, then its earlier keys. With `make=False`, empty if it is lost."""
         ...
 
     async def secret_for(self, purpose: str) -> bytes:
-        """A secret for a purpose of its own, the same for everybody who shares the store."""
+        """A secret for one purpose, the same for all users of the store."""
         ...
 
     async def other_nodes(self) -> int | None:
-        """How many other nodes use it now; None when it knows of no nodes."""
+        """How many other nodes use it now; None for a store for one process."""
         ...

@@ -1,4 +1,4 @@
-"""What leaves of a decision: only an answer that fits its form and holds no secret, as a server gets it."""
+"""Turn a decision into the answer for the server, if it fits its form and contains no secret."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_PASSKEY: Final = "it needs a passkey, and none was used"
 
 
 def checked(waiting: Waiting, decision: Decision) -> Decision:
-    """The decision as it may leave, whatever desk it came from."""
+    """The decision, or a cancel if it must not leave, whatever desk it came from."""
     if lacks_passkey(waiting, decision):
         return _kept_back(decision, "policy", NO_PASSKEY)
     decision = noting_no(waiting, decision)
@@ -36,18 +36,18 @@ def _kept_back(decision: Decision, by: Decider, reason: str) -> Decision:
 
 
 def dump_unshown(error: WireError) -> dict[str, Any]:
-    """What a server gets for a question that nobody was shown: our own also why, where it is only too large."""
+    """The answer for a question that was not shown. If it was too large, our own servers learn why."""
     dumped = dump_answer(WireAnswer("cancel"))
     return {**dumped, "_meta": dump_refusal("size")} if error.rule in SIZE_RULES else dumped
 
 
 def dump_unasked() -> dict[str, Any]:
-    """What a server gets when there is no desk at which anybody could be asked."""
+    """The answer when no desk is available."""
     return {**dump_answer(WireAnswer("cancel")), "_meta": dump_refusal("no_desk")}
 
 
 def dump_as_answer(decision: Decision) -> dict[str, Any]:
-    """A decision as the server gets it."""
+    """A decision as the answer for the server."""
     answer = decision.answer
     content = answer.data if isinstance(answer, Accepted) else None
     dumped = dump_answer(WireAnswer(answer.action, content))

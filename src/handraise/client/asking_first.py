@@ -1,4 +1,4 @@
-"""What a client does around each call of a host's, whichever library it comes from."""
+"""What a client does around each call of a host, for every client library."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_HANDSHAKES: Final = 3
-"""How often one call may be told that something is required first."""
+"""How often one call may get a -32042."""
 
 
 class Connected(Protocol):
-    """A client that is connected."""
+    """A connected client."""
 
     @property
     def session(self) -> Any:
-        """Its session of the SDK's."""
+        """Its SDK session."""
         ...
 
 
@@ -64,7 +64,7 @@ class AskingFirst:
         self._observer = observer
 
     def serving(self, client: Connected) -> AskingFirst:
-        """The same, for another client of the same server."""
+        """The same for another client of the server."""
         other = copy(self)
         other._client = client
         return other
@@ -77,7 +77,7 @@ class AskingFirst:
         method: str = "tools/call",
         meta: Any = None,
     ) -> T:
-        """Make a call; what is required first is asked for, then it is made again. `meta` is the request's `_meta`."""
+        """Make a call. After a -32042, ask for what is required and make it again. `meta`: the request's `_meta`."""
         call = HostCall(name, arguments or {}, method, _trace(meta))
         self._consent.calls.append(call)
         before = CALL.set(call)
@@ -113,14 +113,14 @@ class AskingFirst:
         return result
 
     async def change_roots(self, folders: Folders, *, allowed: bool) -> bool:
-        """Have another set of roots; True when the server was told so."""
+        """Change the roots; True when the server was told."""
         if self._consent.roots is None:
             raise UsageError("roots were not declared; give Consent(roots=…), an empty list for none yet")
         self._consent.roots.change(folders, allowed=allowed)
         return await self.check_roots()
 
     async def check_roots(self) -> bool:
-        """Look whether the roots can still be reached, and tell a legacy server when that changed."""
+        """Check whether the roots can still be read, and tell a legacy server when that changed."""
         roots = self._consent.roots
         if roots is None or not roots.look() or not self._revision.legacy:
             return False
@@ -128,7 +128,7 @@ class AskingFirst:
         return True
 
     async def observe(self, message: Any) -> None:
-        """Hear completion notices; ids that nobody here was asked about are ignored."""
+        """Handle completion notices; unknown ids are ignored."""
         if (completed := completed_elicitation(message)) is not None:
             self._consent.flows.noticed(completed)
         if self._observer is not None:
@@ -139,7 +139,7 @@ class AskingFirst:
         return revision_of(self._client.session)
 
     async def _met(self, call: HostCall, request: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Make the request, and again after what it says has to come first."""
+        """Make the request; after a -32042, again."""
         for _ in range(MAX_HANDSHAKES):
             try:
                 return await self._made(call, request)
@@ -155,7 +155,7 @@ class AskingFirst:
         return await wait_while_browsing(self._consent, call.in_browser, request())
 
     async def _meet(self, call: HostCall, fault: Fault) -> bool:
-        """Do what a -32042 says has to come first; False when it says nothing we may do, or the person will not."""
+        """Ask for what a -32042 requires; False when it requires nothing we can do, or the person refuses."""
         revision = self._revision
         if (
             fault.code != URL_REQUIRED
@@ -173,7 +173,7 @@ class AskingFirst:
         return True
 
     async def _finish(self, call: HostCall, question: UrlQuestion, revision: Revision) -> bool:
-        """Have one link consented to and finished. Who is asked for the same one again says at once that it is."""
+        """Get consent for one link and wait until it is finished. For a repeated link "done" is offered at once."""
         again, finished = question.url in call.agreed, self._consent.flows.expect(question)
         try:
             decision = await self._consent.ask(question, revision)
@@ -185,6 +185,6 @@ class AskingFirst:
 
 
 def _trace(meta: Any) -> str | None:
-    """The trace of the host's own span, which the SDK writes over what `meta` says; else the one that `meta` names."""
+    """The trace of the host's current span, which the SDK prefers; else the one in `meta`."""
     span = get_current_span().get_span_context()
     return format_trace_id(span.trace_id) if span.is_valid else parse_trace(meta)

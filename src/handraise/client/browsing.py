@@ -1,4 +1,4 @@
-"""While the person is in their browser: "done" and "cancel" at the desk, and the call goes on by itself when it can."""
+"""Offer "done" and "cancel" while the person is in their browser, and continue when the server is ready."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from handraise.questions import UrlQuestion
 T = TypeVar("T")
 
 MAX_RETRIES: Final = 3
-"""How often the person may have a retry sent again."""
+"""How often the person may resend a retry."""
 
 PATIENCE: Final = 0.5
-"""Seconds that a retry may take before the desk offers anything: most are not about the browser at all."""
+"""Seconds before the desk offers anything: most retries do not wait for a browser."""
 
 _GAVE_UP: Final = "The person stopped waiting for the browser, so the call was ended."
 
 
 async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Coroutine[Any, Any, Any]) -> bool:
-    """Wait until the server reports that a link is finished, or the person does; False when they give up."""
+    """Wait until the server or the person says that a link is finished; False when the person gives up."""
     async with _started(consent.wait_in_browser(link)) as said, _started(finished) as noticed:
         await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
         if noticed.done():
@@ -45,7 +45,7 @@ async def wait_while_browsing(
 
 
 async def _offer_to_end(consent: Consent, link: UrlQuestion, made: asyncio.Task[Any]) -> None:
-    """Until the call is over or the link is finished, by the server's word or the person's."""
+    """Offer to end the call until it is over, or the server or the person says that the link is finished."""
     finished = consent.flows.expect(link)
     try:
         async with _started(finished.wait()) as noticed:
@@ -65,13 +65,13 @@ async def retry_while_browsing(
 ) -> T:
     """Send the retry that waits for the browser (2026-07-28).
 
-    The person may have it sent again ("done"), or end the call. What is no longer waited for is cancelled first:
-    two retries under way at once could run a careless server's tool twice.
+    The person may resend it ("done"), or end the call. The old retry is cancelled first:
+    two retries at once could run a careless server's tool twice.
     """
     for left in range(MAX_RETRIES, -1, -1):
         async with _started(send()) as sent:
             again = await _said_done(consent, links, sent)
-            while again and not left:  # nothing is sent any more, but the person can still give up
+            while again and not left:  # nothing more is sent, but the person can still give up
                 again = await _said_done(consent, links, sent)
             if not again:
                 return sent.result()
@@ -79,7 +79,7 @@ async def retry_while_browsing(
 
 
 async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: asyncio.Task[Any]) -> bool:
-    """Offer "done" until the retry comes back by itself; True when the person says so, once for each link."""
+    """Offer "done" until the retry returns; True when the person says so, once for each link."""
     await asyncio.wait({sent}, timeout=PATIENCE)
     for link in links:
         if sent.done():
@@ -95,7 +95,7 @@ async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: async
 
 @asynccontextmanager
 async def _started(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
-    """Work beside ours. Whatever happens, it is over afterwards."""
+    """Run work in a task, which is cancelled on exit."""
     task = asyncio.get_running_loop().create_task(work)
     try:
         yield task

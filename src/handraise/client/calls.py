@@ -1,4 +1,4 @@
-"""The calls that a host has under way, so that a desk can say which of them asks."""
+"""The open calls of a host, so that a desk can say which one asks."""
 
 from __future__ import annotations
 
@@ -20,62 +20,62 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class HostCall:
-    """One request of the host's (a tool, a prompt or a resource), with all its rounds."""
+    """One request of the host (tool, prompt or resource) with all its rounds."""
 
     name: str
     arguments: Mapping[str, Any]
     method: str = "tools/call"
     trace: str | None = None
-    """The id of the trace that it is part of (W3C trace context)."""
+    """The id of its trace (W3C trace context)."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     rounds: int = 0
     group: str | None = None
-    """The round that is being answered, when it asks several questions at once."""
+    """The current round, if it asks several questions at once."""
     opened: list[UrlQuestion] = field(default_factory=list)
     """The links that the person went to in this round."""
     agreed: set[str] = field(default_factory=set)
-    """Where the person went in this call: the same link is not new to them, whatever is said around it."""
+    """Links that the person agreed to in this call. The same link is not new to them, whatever its message says."""
     in_browser: asyncio.Queue[UrlQuestion] = field(default_factory=asyncio.Queue)
     """The links that were opened while the call itself waits (2025-11-25)."""
     reading: CallReading = field(default_factory=CallReading)
-    """Its forms, read together: three questions may ask for a card."""
+    """Its forms together, for the detector of secrets: three questions may ask for one card."""
     over: bool = False
     _accepted: list[HostRecord] = field(default_factory=list)
-    """The records of what the person said yes to, to be joined to how it ends."""
+    """The records of accepted questions, to be joined to the end of the call."""
     told: tuple[str, Mapping[str, Any]] = field(init=False)
-    """What a desk shows of it; the same object for every question."""
+    """The call as a desk shows it; one object for all its questions."""
 
     def __post_init__(self) -> None:
         self.told = (self.name, self.arguments)
 
     def begin_round(self, number: int, questions: int) -> None:
-        """A round of 2026-07-28 begins: its questions belong together, and nothing is open yet."""
+        """Begin a 2026-07-28 round: its questions belong together."""
         self.rounds = number
         self.group = f"{self.id}.{number}" if questions > 1 else None
         self.opened.clear()
 
     def join(self, recording: HostRecord) -> None:
-        """The person said yes in it. What becomes of a yes that comes after its end, nobody knows."""
+        """Join an accepted question to the call. After the end of the call its effect is unknown."""
         recording.used(None) if self.over else self._accepted.append(recording)
 
     def end(self, ended: CallEnd | None) -> None:
-        """It is over; None: nobody knows how."""
+        """End the call; None if it is unknown how."""
         self.over = True
         while self._accepted:
             self._accepted.pop(0).used(ended)
 
 
 CALL: ContextVar[HostCall | None] = ContextVar("handraise_client_call", default=None)
-"""The call that the running task makes, where the revision lets us know."""
+"""The call of the running task, if it is known."""
 
 
 def asking_call(under_way: Sequence[HostCall]) -> HostCall | None:
-    """The call that asks. On the legacy revisions nothing says so: one that is alone under way is it."""
+    """The call that asks. Legacy revisions do not say: then it is the only open call."""
     return CALL.get() or (under_way[0] if len(under_way) == 1 else None)
 
 
 def cause_of(under_way: Sequence[HostCall]) -> Cause | None:
-    """Which call asks; where that is not known, all that may."""
+    """The call that asks; if unknown, all candidates."""
     if (call := asking_call(under_way)) is not None:
         return Cause((call.told,), method=call.method, call_id=call.id)
     return Cause(tuple(call.told for call in under_way), certain=False) if under_way else None

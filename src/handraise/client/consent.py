@@ -1,7 +1,7 @@
 """`Consent`: the elicitation callback of a host, which never answers for the person.
 
 Every question is parsed with limits, judged by the policy, put into the queue of the desks, and its answer checked
-before it leaves. What nobody saw is cancelled, never declined, and a failure of ours is a cancel too.
+before it leaves. A question that nobody saw is cancelled, never declined. Our own failures cancel too.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ _NO_ROOTS = "Roots are not supported here."
 class Consent:
     """The callback: `Client(target, elicitation_callback=Consent(queue, …))`.
 
-    Without a mode it is false, and the SDK then declares that the client cannot be asked. Which modes are
-    declared otherwise is the SDK's to say (always both); `ConsentClient` declares exactly these. With `roots`,
+    Without a mode it is falsy, and the SDK declares that the client cannot be asked. Otherwise the SDK always declares
+    both modes; `ConsentClient` declares exactly these. With `roots`,
     `list_roots` is the SDK's other callback: `Client(…, list_roots_callback=consent.list_roots)`.
     Several of them share one `recorder` in the place of a `ledger`, so that refusals are counted together.
     """
@@ -99,11 +99,11 @@ class Consent:
         self.person = person
         self.modes: frozenset[DeskMode] = frozenset(modes)
         self.roots: Roots | None = roots if roots is None or isinstance(roots, Roots) else Roots(roots)
-        """The folders that the server may get to know, once the person agreed; None: it cannot ask for any."""
+        """The folders that the server may learn about, once the person agrees; None: it cannot ask for roots."""
         self.calls: list[HostCall] = []
-        """The calls under way, as far as the host tells."""
+        """The open calls, as far as the host reports them."""
         self.flows: OpenLinks = OpenLinks()
-        """The links that are open."""
+        """The open links."""
         self.client: ClientRecord | None = None
         """The host's own program, for the ledger."""
         self._gate = gate
@@ -121,12 +121,12 @@ class Consent:
         return bool(self.modes)
 
     def hear_claim(self, name: str, version: str) -> None:
-        """The server says what it is. It is shown and recorded as a claim, unless the host knows one already."""
+        """Take the server's own name. It is shown and recorded as a claim, unless the host has one already."""
         if self.origin.claimed_name is None:
             self.origin = replace(self.origin, claimed_name=name, claimed_version=version)
 
     def declare(self, capabilities: dict[str, Any], revision: Revision) -> None:
-        """Declare exactly our modes, and roots where there are any, in the capabilities as the wire has them."""
+        """Set exactly our modes, and roots if there are any, in the wire capabilities."""
         modes = Capabilities(form="form" in self.modes, url="url" in self.modes, roots=self.roots is not None)
         for name in ("elicitation", "roots"):
             capabilities.pop(name, None)
@@ -135,7 +135,7 @@ class Consent:
             capabilities["roots"] = {"listChanged": True}
 
     async def __call__(self, context: Any, params: Any) -> Any:
-        """Answer an `elicitation/create` of the SDK's client, on any revision and any release of the SDK."""
+        """Answer an `elicitation/create` from the SDK, on any revision and release."""
         revision, raw = revision_of(context.session), dumped(params)
         try:
             question = parse_question(raw, revision, self._limits)
@@ -155,7 +155,7 @@ class Consent:
         return elicit_result(dump_as_answer(decision))
 
     async def list_roots(self, context: Any) -> Any:
-        """Answer a `roots/list` of the SDK's client with the folders that the person agreed to, on any revision."""
+        """Answer a `roots/list` from the SDK with the folders that the person agreed to."""
         if self.roots is None:
             return error_data(METHOD_NOT_FOUND, _NO_ROOTS)
         async with self._about_roots:  # asked once, however often a server wants to know
@@ -172,9 +172,9 @@ class Consent:
         ours: bool = False,
         guard: bool = False,
     ) -> Decision:
-        """Have a question decided: by the policy, or by the person at a desk.
+        """Decide a question: by the policy, or by the person at a desk.
 
-        `ours`: the words are the host's. `guard`: a guard of the user's asks.
+        `ours`: the host wrote the question. `guard`: the user's guard asks.
         """
         recording: HostRecord = NOT_RECORDED
         call = asking_call(self.calls)
@@ -215,9 +215,9 @@ class Consent:
         return refused
 
     async def pass_on(self, question: Question, revision: Revision) -> tuple[str, ...]:
-        """Judge and record a question that somebody else puts to the person, whose answer is not heard here.
+        """Judge and record a question that somebody else shows, and whose answer does not pass through here.
 
-        Why the policy refuses it; empty when it may pass.
+        Returns why the policy refuses it; empty when it may pass.
         """
         waiting = self.waiting_for(question)
         recording = self._recorder.begin(waiting, self._around(revision))
@@ -225,7 +225,7 @@ class Consent:
         if ruling.verdict == "refuse":
             await self._refuse(waiting, ruling, recording)
             return ruling.reasons or (_REFUSED,)
-        if ruling.passkey:  # whoever puts it to the person cannot ask for one
+        if ruling.passkey:  # the other asker cannot check a passkey
             await recording.refused((ruling.passkey, _NO_PASSKEY))
             return (_NO_PASSKEY,)
         self._gate.decided(waiting, Decision(Cancelled(), by="agent", reason=_ELSEWHERE), time.time())
@@ -234,9 +234,7 @@ class Consent:
 
     async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
         if ruling.passkey:
-            waiting = replace(
-                waiting, passkey=True
-            )  # each wants a passkey of its own, and so none joins another
+            waiting = replace(waiting, passkey=True)  # each needs its own passkey, so questions do not join
         elif ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
             return checked(waiting, shared)
         if ruling.verdict == "warn":
@@ -249,21 +247,21 @@ class Consent:
         return decision
 
     async def unreadable(self, revision: Revision, reason: str) -> None:
-        """Record a question that could not even be read, or that nobody here can be asked."""
+        """Record a question that could not be parsed, or that nobody here can be asked."""
         await self._recorder.unreadable(self._around(revision), reason)
 
     async def unasked(self, revision: Revision, *, passes: bool) -> None:
-        """Record an answer to a question that was not asked here; `passes`: the server gets it all the same."""
+        """Record an answer to a question that was not asked here. `passes`: the server gets it anyway."""
         await self._recorder.unasked(self._around(revision), passes=passes)
 
     async def too_large(self, revision: Revision, error: WireError) -> Decision:
-        """Decide a question that is larger than the limits: nobody sees it, and our own server is told why."""
+        """Cancel a question over the limits. Our own servers learn why."""
         logger.warning("a question of %s is too large to be shown: %s", self.origin.name, error)
         await self.unreadable(revision, f"it is too large: {error}")
         return Decision(Cancelled(), by="policy", reason=str(error), refusal="size")
 
     async def aclose(self) -> None:
-        """Record what is counted and has no event yet. Call it before the ledger is closed."""
+        """Record pending counts. Call it before the ledger is closed."""
         await self._recorder.aclose()
 
     def _around(self, revision: Revision | None) -> Circumstances:
@@ -279,7 +277,7 @@ class Consent:
         )
 
     def _went_to(self, question: UrlQuestion, revision: Revision) -> None:
-        """The person is in their browser now, while the call that asked waits."""
+        """Note that the person is in their browser while the call waits."""
         if (call := asking_call(self.calls)) is None:
             return
         call.opened.append(question)
@@ -288,7 +286,7 @@ class Consent:
             call.in_browser.put_nowait(question)
 
     def _accepted(self, question: Question, recording: HostRecord, call: HostCall | None) -> None:
-        """Join a yes to the call that asks, and a link to the word that it is finished."""
+        """Join an accepted question to its call, and a link to its completion notice."""
         if call is not None:
             call.join(recording)
         if isinstance(question, UrlQuestion):
@@ -297,13 +295,13 @@ class Consent:
                 call.agreed.add(question.url)
 
     def _log_refusal(self, reason: str) -> None:
-        """Once is enough: a server that asks three thousand times must not fill the host's log either."""
+        """Log a refusal once for each reason, so that a server cannot fill the host's log."""
         level = logging.DEBUG if reason == self._refused_for else logging.WARNING
         self._refused_for = reason
         logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
 
     def waiting_for(self, question: Question) -> Waiting:
-        """A question as it would wait at a desk."""
+        """A question as a desk gets it."""
         now, call = time.time(), asking_call(self.calls)
         again = isinstance(question, UrlQuestion) and call is not None and question.url in call.agreed
         return Waiting(
@@ -324,7 +322,7 @@ class Consent:
         )
 
     async def wait_in_browser(self, question: UrlQuestion) -> bool:
-        """Offer "done" and "cancel" while a browser flow runs; True when the person says that it is done."""
+        """Offer "done" and "cancel" while a browser flow runs; True for "done"."""
         waiting = replace(self.waiting_for(question), browsing=True, asked_again=False)
         decision = await self.queue.put(waiting)
         if isinstance(decision.answer, Accepted):
@@ -336,7 +334,7 @@ class Consent:
 
 
 def _secrets_asked_for(question: Question, call: HostCall | None) -> tuple[SecretFinding, ...]:
-    """What a form asks for, read together with the other forms of its call."""
+    """The secrets that a form asks for, together with the other forms of its call."""
     if not isinstance(question, FormQuestion):
         return ()
     judge = judge_form if call is None else call.reading.judge

@@ -28,14 +28,14 @@ def elicitation_handler(consent: Consent) -> ElicitationHandler:
         answer = await consent(context, params)
         if is_error_data(answer):
             raise as_protocol_error(answer)
-        # FastMCP's own kind of result: FastMCP 2 and 3 take anything else for the content of an accept.
+        # FastMCP 2 and 3 take anything but their own result class for the content of an accept.
         return ElicitResult.model_validate(dumped(answer))
 
     return handle
 
 
 class FastMCPConsentClient(Client[Any]):
-    """`fastmcp.Client`, with what `ConsentClient` adds to the SDK's."""
+    """`fastmcp.Client` with the additions of `ConsentClient`."""
 
     def __init__(self, transport: Any, consent: Consent, **options: Any) -> None:
         self.consent = consent
@@ -64,15 +64,15 @@ class FastMCPConsentClient(Client[Any]):
         return fresh
 
     async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
-        """Have another set of roots; True when the server was told. `allowed`: the user named them for this server."""
+        """Change the roots; True when the server was told. `allowed`: the user chose them for this server."""
         return await self._asking.change_roots(folders, allowed=allowed)
 
     async def check_roots(self) -> bool:
-        """Look whether the roots can still be reached; True when that changed and the server was told."""
+        """Check whether the roots can still be read; True when that changed and the server was told."""
         return await self._asking.check_roots()
 
     async def call_tool_mcp(self, name: str, arguments: dict[str, Any], *args: Any, **options: Any) -> Any:
-        """Call a tool; what is required first is asked for, then the call is made again."""
+        """Call a tool. After a -32042, ask for what is required and call again."""
         send = super().call_tool_mcp
         return await self._asking.call(
             name, arguments, lambda: send(name, arguments, *args, **options), meta=options.get("meta")
@@ -81,7 +81,7 @@ class FastMCPConsentClient(Client[Any]):
     async def get_prompt_mcp(
         self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
     ) -> Any:
-        """Get a prompt; what is required first is asked for, then the request is made again."""
+        """Get a prompt. After a -32042, ask for what is required and try again."""
         send = super().get_prompt_mcp
         return await self._asking.call(
             name,
@@ -92,7 +92,7 @@ class FastMCPConsentClient(Client[Any]):
         )
 
     async def read_resource_mcp(self, uri: Any, *args: Any, **options: Any) -> Any:
-        """Read a resource; what is required first is asked for, then the request is made again."""
+        """Read a resource. After a -32042, ask for what is required and try again."""
         send = super().read_resource_mcp
         return await self._asking.call(
             str(uri), None, lambda: send(uri, *args, **options), "resources/read", options.get("meta")

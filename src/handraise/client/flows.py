@@ -1,4 +1,4 @@
-"""The browser flows of a host: links that its person went to, and who is told that one is finished."""
+"""Links that the person opened and has not finished."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from handraise.client.recording import HostRecord
 from handraise.questions import UrlQuestion
 
 _MOST: Final = 64
-"""How many links are remembered: a server may never say that one is finished."""
+"""How many links are remembered: some servers never report the end."""
 
 
 class OpenLinks:
-    """The links that are open."""
+    """The open links."""
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Event] = {}
@@ -23,25 +23,25 @@ class OpenLinks:
         return len(self._expected)
 
     def expect(self, link: UrlQuestion) -> asyncio.Event:
-        """Set when the server says that what is done behind this link is finished."""
+        """An event that is set when the server reports that this link is finished."""
         return self._expected.setdefault(str(link.elicitation_id), asyncio.Event())
 
     def noticed(self, elicitation_id: str) -> None:
-        """Hear a completion notice; an id that nobody here was asked about is ignored."""
+        """Handle a completion notice; an unknown id is ignored."""
         if (finished := self._expected.get(elicitation_id)) is not None:
             finished.set()
 
     def forget(self, link: UrlQuestion) -> None:
-        """Nobody waits for this one any more."""
+        """Forget a link."""
         self._expected.pop(str(link.elicitation_id), None)
 
     def opened(self, link: UrlQuestion, recording: HostRecord) -> None:
-        """The person agreed to open a link; its record goes on when it is finished."""
+        """Remember the record of a link that the person agreed to open, until it is finished."""
         self._recorded[link] = recording
         while len(self._recorded) > _MOST:
             del self._recorded[next(iter(self._recorded))]
 
     async def completed(self, link: UrlQuestion) -> None:
-        """What a link led to is finished, by the server's word or the person's."""
+        """Record that a link is finished."""
         if (recording := self._recorded.pop(link, None)) is not None:
             await recording.completed()

@@ -1,4 +1,4 @@
-"""What stands between a question and the desks of a host: ports, for a policy and for desks."""
+"""Protocols for the policy and the desks of a host."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from handraise.wire import RefusalCode
 
 
 class Desks(Protocol):
-    """Where a question is put to a person: the queue behind our desks, or whatever else stands for one."""
+    """Where a person is asked: the queue behind our desks, or another dialog."""
 
     async def put(self, waiting: Waiting) -> Decision:
-        """Have a question answered."""
+        """Ask a question and wait for the decision."""
         ...
 
     async def join(self, question_id: str) -> Decision | None:
-        """The decision about a question that waits already; None when it is gone."""
+        """Wait for the decision about a waiting question; None when it is gone."""
         ...
 
     def tell(self, waiting: Waiting, decision: Decision) -> None:
-        """Tell of a question that was decided without waiting."""
+        """Show a question that was decided without waiting."""
         ...
 
 
 class Ruling(Protocol):
-    """What a policy says: whether a question may reach the desk, and why."""
+    """A policy's verdict: whether a question may reach the desk, and why."""
 
     @property
     def verdict(self) -> Literal["allow", "warn", "refuse"]: ...
@@ -33,17 +33,17 @@ class Ruling(Protocol):
     def reasons(self) -> tuple[str, ...]: ...
     @property
     def rules(self) -> tuple[str, ...]:
-        """The names of the rules that say so."""
+        """The names of the rules behind it."""
         ...
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is to be said about a refusal: the person muted the server."""
+        """Whether a refusal is not shown, because the person muted the server."""
         ...
 
     @property
     def same_as(self) -> str | None:
-        """The question that waits already and is just the same: one answer serves both."""
+        """The id of an identical question that waits already: one answer is for both."""
         ...
 
     @property
@@ -53,7 +53,7 @@ class Ruling(Protocol):
 
 
 def refusal_of(rules: tuple[str, ...]) -> RefusalCode:
-    """The code that a server may learn of a refusal. The rules themselves are the person's."""
+    """The code of a refusal for the server, which must not learn the person's rules."""
     for prefix, code in _CODES.items():
         if any(rule.startswith(prefix) for rule in rules):
             return code
@@ -64,14 +64,14 @@ _CODES: Final[dict[str, RefusalCode]] = {"limits": "rate", "forms.": "secret", "
 
 
 class Gate(Protocol):
-    """What decides whether a question may reach the desk, and hears how it ended."""
+    """Decides whether a question may reach the desk, and learns how it ended."""
 
     def admit(self, waiting: Waiting, now: float) -> Ruling:
         """Judge a question by the rules and the limits."""
         ...
 
     def needs_passkey(self, waiting: Waiting) -> bool:
-        """Whether accepting a question needs the person's passkey, so that no other desk than ours can take it."""
+        """Whether accepting a question needs the person's passkey. Then only our desk can ask it."""
         ...
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:

@@ -13,8 +13,8 @@ from handraise.sdk.client import Callbacks, open_client, watch_rounds
 class ConsentClient:
     """A client for hosts that ask people, on any release of the SDK.
 
-    It has every method of the SDK's own: of `mcp.Client` on mcp 2.x, of `ClientSession` on mcp 1.x. `options` are
-    those of the SDK's, with `mode` ("auto", "legacy" or a revision) on both.
+    It has every method of the SDK's client: of `mcp.Client` on mcp 2.x, of `ClientSession` on mcp 1.x. `options` are
+    the SDK's, with `mode` ("auto", "legacy" or a revision) on both.
     """
 
     def __init__(self, target: Any, consent: Consent, **options: Any) -> None:
@@ -49,17 +49,17 @@ class ConsentClient:
         return self._client.session
 
     async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
-        """Have another set of roots; True when the server was told. `allowed`: the user named them for this server."""
+        """Change the roots; True when the server was told. `allowed`: the user chose them for this server."""
         return await self._asking.change_roots(folders, allowed=allowed)
 
     async def check_roots(self) -> bool:
-        """Look whether the roots can still be reached; True when that changed and the server was told."""
+        """Check whether the roots can still be read; True when that changed and the server was told."""
         return await self._asking.check_roots()
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
     ) -> Any:
-        """Call a tool; what is required first is asked for, then the call is made again."""
+        """Call a tool. After a -32042, ask for what is required and call again."""
         call_tool = self._client.call_tool
         return await self._asking.call(
             name, arguments, lambda: call_tool(name, arguments, *args, **options), meta=options.get("meta")
@@ -68,7 +68,7 @@ class ConsentClient:
     async def get_prompt(
         self, name: str, arguments: dict[str, str] | None = None, *args: Any, **options: Any
     ) -> Any:
-        """Get a prompt; what is required first is asked for, then the request is made again."""
+        """Get a prompt. After a -32042, ask for what is required and try again."""
         get_prompt = self._client.get_prompt
         return await self._asking.call(
             name,
@@ -79,7 +79,7 @@ class ConsentClient:
         )
 
     async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
-        """Read a resource; what is required first is asked for, then the request is made again."""
+        """Read a resource. After a -32042, ask for what is required and try again."""
         read_resource = self._client.read_resource
         return await self._asking.call(
             uri, None, lambda: read_resource(uri, *args, **options), "resources/read", options.get("meta")

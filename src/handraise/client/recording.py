@@ -1,7 +1,7 @@
-"""Write what becomes of a host's questions to the ledger: before an answer leaves, it is on disk.
+"""Record a host's questions in the ledger. An answer is on disk before it leaves.
 
-A server may ask thousands of questions that are refused, and must not fill the disk with them. So of one server only so
-many refusals a minute have an event each. The others are counted, and one event a minute has the number.
+The attack: a server fills the disk with thousands of refused questions. So only the first refusals of a server in a
+minute have an event each. The others are counted, and one event a minute has the number.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
-"""The message with which a question is cancelled whose asker is gone, so that what it did before is not known."""
+"""Cancels a question whose asker is gone. It is unknown what the asker did before."""
 MOST_REFUSALS: Final = 20
-"""How many refusals of one server to one person have an event each, within a period."""
+"""How many refusals of a server to a person have their own event in a period."""
 PERIOD: Final = 60.0
 _COUNTED: Final = "from here on more refusals of this server are counted, with one event a minute"
 _MORE: Final = "{} more questions of this server were refused"
@@ -53,15 +53,15 @@ class HostRecord(Protocol):
         ...
 
     async def passed_on(self, why: str) -> None:
-        """Somebody else puts it to the person, whose answer is not heard here."""
+        """Somebody else shows it; its answer does not pass through here."""
         ...
 
     def withdrawn(self) -> None:
-        """Its asker went away. Nobody waits for this: the call is over."""
+        """Its asker went away. Written in the background, because the call is over."""
         ...
 
     def ambiguous(self) -> None:
-        """Its asker ended while it was asking. Nobody waits for this, either."""
+        """Its asker ended while it was asking. Written in the background."""
         ...
 
     async def failed(self, reason: str) -> None:
@@ -69,16 +69,16 @@ class HostRecord(Protocol):
         ...
 
     async def completed(self) -> None:
-        """What its link led to is finished."""
+        """Its link is finished."""
         ...
 
     def used(self, ended: CallEnd | None) -> None:
-        """The call is over in which it was accepted; None: nobody knows how it ended. Nobody waits for this."""
+        """The call that it was accepted in is over; None: unknown how. Written in the background."""
         ...
 
 
 class NotRecorded:
-    """For a host without a ledger."""
+    """The record for a host without a ledger: every method is a no-op."""
 
     async def asked(self) -> None: ...
     def shown(self) -> None: ...
@@ -97,7 +97,7 @@ NOT_RECORDED = NotRecorded()
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known around a question."""
+    """The context of a question."""
 
     origin: Origin
     person: Person
@@ -110,7 +110,7 @@ class Circumstances:
     def about(
         self, request: RequestRecord | None = None, mode: Literal["form", "url"] | None = None
     ) -> EventContext:
-        """What all events of the question have in common."""
+        """The common part of the question's events."""
         from handraise.ledger.events import EventContext
         from handraise.ledger.trail import principal_of, server_of
 
@@ -128,7 +128,7 @@ class Circumstances:
 
 
 class InLedger:
-    """The record of one question in a ledger. It ends with the call that asks, where the host can tell which."""
+    """The record of one question in a ledger. It ends with its call, if that is known."""
 
     def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances, refusals: Refusals) -> None:
         from handraise.ledger.trail import shown_question
@@ -196,7 +196,7 @@ class InLedger:
 
 
 class HostRecorder:
-    """Records the questions of a host, where it has a ledger."""
+    """Records the questions of a host, if it has a ledger."""
 
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
@@ -209,13 +209,13 @@ class HostRecorder:
         return InLedger(self._ledger, waiting, around, self._refusals)
 
     async def unreadable(self, around: Circumstances, reason: str) -> None:
-        """Record a question that could not even be read, or that nobody here can be asked."""
+        """Record a question that could not be parsed, or that nobody here can be asked."""
         if self._ledger is not None and self._refusals is not None:
             trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
             await self._refusals.record(trail.about, trail.refused, (reason,))
 
     async def unasked(self, around: Circumstances, *, passes: bool) -> None:
-        """Record an answer to a question that was not asked here. If it passes, nobody knows who gave it."""
+        """Record an answer to a question that was not asked here. It is unknown who gave it."""
         if self._ledger is not None and passes:
             trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
             await self._ledger.record(trail.ambiguous(_UNASKED))
@@ -223,7 +223,7 @@ class HostRecorder:
             await self.unreadable(around, _UNASKED)
 
     async def aclose(self) -> None:
-        """Record the number of the refusals that have no event yet."""
+        """Record pending counts of refusals."""
         if self._refusals is not None:
             await self._refusals.aclose()
 
@@ -240,7 +240,7 @@ class _Period:
 
 
 class Refusals:
-    """Records refusals: the first of a server each, the others by their number."""
+    """Records the first refusals of a server each, and the others as a number."""
 
     def __init__(self, ledger: Ledger, *, most: int = MOST_REFUSALS, period: float = PERIOD) -> None:
         self._ledger = ledger
@@ -250,7 +250,7 @@ class Refusals:
 
     @property
     def is_counting(self) -> bool:
-        """Whether a period is under way."""
+        """Whether a period is running."""
         return bool(self._periods)
 
     async def record(
@@ -270,7 +270,7 @@ class Refusals:
         await self._ledger.record(refused((*reasons, *last)))
 
     async def aclose(self) -> None:
-        """Record every number that is not recorded yet."""
+        """Record all pending counts."""
         for period in self._periods.values():
             period.timer.cancel()
         numbers = [self._number(period) for period in self._periods.values() if period.counted]
@@ -282,7 +282,7 @@ class Refusals:
         return asyncio.get_running_loop().call_later(self._length, self._end, key)
 
     def _end(self, key: object) -> None:
-        """A period is over. While a server goes on, its refusals are counted only."""
+        """End a period. While refusals continue, they are only counted."""
         period = self._periods.pop(key)
         if period.counted:
             self._ledger.record_soon(self._number(period))
@@ -294,7 +294,7 @@ class Refusals:
 
 
 def _request(ledger: Ledger, cause: Cause | None) -> RequestRecord | None:
-    """The call that asks, when the host can tell which."""
+    """The call that asks, if it is known."""
     if cause is None or not cause.certain or not cause.calls:
         return None
     name, arguments = cause.calls[0]

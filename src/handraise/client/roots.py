@@ -1,7 +1,7 @@
-"""The folders that a server may get to know, once the person agreed.
+"""The folders that a server may learn about, once the person agrees.
 
-Only folders that are there and can be read are ever named; a folder that was swapped for a link to another place is
-not the one that the person agreed to, and is left out.
+Only folders that exist and can be read are named. A folder that was replaced by a link is left out: the person did not
+agree to the new place.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ FIELD = "folders"
 
 
 class Roots:
-    """The folders that one host shows to one server, and what the person said about each in this run.
+    """The folders that a host shows to a server, and the person's decisions in this run.
 
-    `allowed` says that the user named them for this very server, on the command line for one. Otherwise the
-    person is asked when the server wants to know.
+    `allowed`: the user chose them for this server, for example on the command line. Otherwise the person is asked when
+    the server wants to know.
     """
 
     def __init__(self, folders: Folders = (), *, allowed: bool = False) -> None:
@@ -36,22 +36,22 @@ class Roots:
         self.look()
 
     def change(self, folders: Folders, *, allowed: bool = False) -> None:
-        """Have another set of folders. What the person said about those that stay is kept."""
+        """Change the folders. Decisions about those that stay are kept."""
         chosen = tuple(dict.fromkeys(_required(folder) for folder in folders))
         self._folders = chosen
         self._agreed = {folder: True for folder in chosen if allowed or self._agreed.get(folder)}
 
     def look(self) -> bool:
-        """Look which folders can be reached now; True when they are others than last time."""
+        """Check which folders can be read now; True when that changed."""
         before, self._seen = self._seen, tuple(folder for folder in self._folders if _reachable(folder))
         return before != self._seen
 
     def undecided(self) -> tuple[Path, ...]:
-        """The folders that can be reached and that the person has not been asked about."""
+        """The readable folders that the person has not decided about."""
         return tuple(each for each in self._folders if each not in self._agreed and _reachable(each))
 
     def decide(self, asked: Iterable[Path], answer: object) -> None:
-        """Remember for this run what the person said. One who said nothing is asked again next time."""
+        """Remember the person's decision for this run. Without a decision they are asked again."""
         match answer:
             case Accepted(data):
                 chosen = (data or {}).get(FIELD, ())
@@ -60,7 +60,7 @@ class Roots:
                 self._agreed |= dict.fromkeys(asked, False)
 
     def exposed(self) -> tuple[tuple[str, str], ...]:
-        """What the server gets to know: URI and name of each folder that the person agreed to and that is there."""
+        """URI and name of each readable folder that the person agreed to, for the server."""
         agreed = (folder for folder in self._folders if self._agreed.get(folder) and _reachable(folder))
         return tuple((dump_file_uri(folder), folder.name or str(folder)) for folder in agreed)
 
@@ -77,13 +77,13 @@ def ask_about(folders: Iterable[Path]) -> FormQuestion[Any]:
 
 
 def _required(folder: str | os.PathLike[str]) -> Path:
-    """The folder itself, links followed; refused when it is not there or cannot be read."""
+    """The folder with links resolved; refused when it does not exist or cannot be read."""
     try:
         path = Path(folder).expanduser().resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
-        raise SetupError(f"{os.fspath(folder)} is no folder that exists") from None
+        raise SetupError(f"{os.fspath(folder)} does not exist") from None
     if not path.is_dir():
-        raise SetupError(f"{path} is no folder; a root is one")
+        raise SetupError(f"{path} is not a folder; a root must be one")
     if not _reachable(path):
         raise SetupError(f"{path} cannot be read by you, so no server can be sent there")
     dump_file_uri(path)  # a name that no URI can carry is refused here, not when a server asks
@@ -91,7 +91,7 @@ def _required(folder: str | os.PathLike[str]) -> Path:
 
 
 def _reachable(path: Path) -> bool:
-    """Whether this very folder is there and may be read, now."""
+    """Whether this same folder exists and can be read now."""
     try:
         return path.is_dir() and path.resolve() == path and os.access(path, os.R_OK | os.X_OK)
     except OSError:

@@ -1,5 +1,5 @@
-"""Any client, any server, any revision: Handraise between the two.
+"""The gateway: Handraise between any client and any server, on any revision.
 
-Nothing heavy is imported here or in the parts that only pass messages on: the server behind the gateway is started
-before anything else, and what asking needs is loaded when the first question comes.
+Parts that only pass messages on import nothing heavy. The gateway starts its server first, and loads what asking needs
+when the first question comes.
 """

@@ -1,4 +1,4 @@
-"""The one judge of questions: by the policy, then by the person in the client's dialog or at our desks."""
+"""Decide questions: first by the policy, then by the person in the client's dialog or at our desk."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger.events import ClientRecord
 from handraise.ledger.history import desk_history
-from handraise.questions import Origin, Person, Question
+from handraise.questions import Origin, Person, Question, UrlQuestion
 from handraise.revisions import Revision
-from handraise.wire import dump_question, parse_question, parse_url_required
+from handraise.wire import parse_question, parse_url_required
 
 if TYPE_CHECKING:
     from handraise.desks.telling import Earlier
@@ -37,12 +37,12 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-IN_VAIN: Final = "The server did not know the call any more, so that the answer reached nothing."
+ANSWER_LOST: Final = "The server no longer knew the call, so the answer had no effect."
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks whom: a server, and the person of the client."""
+    """A server that asks, and the person it asks."""
 
     source: Source
     person: Person
@@ -50,12 +50,11 @@ class Asker:
 
     @property
     def upstream(self) -> Upstream:
-        """The server, as the user named it."""
         return self.source.upstream
 
     @property
     def client(self) -> ClientRecord | None:
-        """The client's program, as it calls itself."""
+        """The client's name and version, as it claims them."""
         if self.peer is None or not isinstance(name := self.peer.info.get("name"), str):
             return None
         version = self.peer.info.get("version")
@@ -63,7 +62,7 @@ class Asker:
 
     @property
     def origin(self) -> Origin:
-        """The server in the user's own words; its own ones beside them, as a claim."""
+        """The server's configured name, and the name that it claims."""
         name, version = self.source.claimed.get("name"), self.source.claimed.get("version")
         return Origin(
             self.upstream.name,
@@ -88,14 +87,12 @@ class QuestionHandler:
         opened: AsyncExitStack | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        """`opened` is closed with us."""
+        """`opened` is closed with the handler."""
         self.tickets = tickets
-        """Keeps parked calls beyond this process."""
         self.queue = queue
         self.call_person: Callable[[str], Coroutine[Any, Any, None]] | None = None
-        """Told which server asks at our desk, where somebody is to hear of it."""
+        """Notifies the person that this server asks at our desk."""
         self.limits = limits
-        """How large a question may be."""
         self._gate = gate
         self._timeout = timeout
         self._ledger = ledger
@@ -107,11 +104,11 @@ class QuestionHandler:
 
     @property
     def earlier(self) -> Earlier | None:
-        """Tells a desk what was decided before this run, where that is recorded."""
+        """Earlier decisions for a desk; None without a ledger."""
         return None if self._ledger is None else desk_history(self._ledger)
 
     async def open(self, part: AbstractAsyncContextManager[T]) -> T:
-        """Open something that is closed with us, as a desk is."""
+        """Open a part, such as a desk, that is closed with the handler."""
         return await self._opened.enter_async_context(part)
 
     async def aclose(self) -> None:
@@ -131,42 +128,37 @@ class QuestionHandler:
         desk: Desks | None = None,
         guard: bool = False,
     ) -> Decision:
-        """The decision about a question, at `desk` or else at ours.
-
-        `guard`: a guard of the user's asks, and not the server.
-        """
+        """Decide a question at `desk`; default is our desk. `guard`: the user's guard asks, not the server."""
         consent = self._consent(asker, calls, desk or self.our_desk(asker))
         with _because_of(calls):
             return await consent.ask(question, revision, ours=guard or asker.upstream.itself, guard=guard)
 
     def our_desk(self, asker: Asker) -> OurDesk:
-        """Our desk, for questions of this asker."""
         return OurDesk(self, asker.upstream.name)
 
     def needs_passkey(self, question: Question, asker: Asker, calls: Sequence[RelayedCall]) -> bool:
-        """Whether a question has to come to our desk, because accepting it needs the person's passkey."""
+        """Whether accepting a question needs the person's passkey."""
         return self._gate.needs_passkey(self._consent(asker, calls, self.queue).waiting_for(question))
 
     async def refuse(
         self, error: WireError, revision: str, asker: Asker, calls: Sequence[RelayedCall]
     ) -> None:
-        """Record a question that breaks the rules of its revision. Nobody is shown it."""
+        """Record a question that breaks the rules of its revision. It is not shown."""
         logger.warning("%s asked against the rule %r: %s", asker.upstream.name, error.rule, error)
         consent = self._consent(asker, calls, self.queue)
         await consent.unreadable(_known(revision), f"it breaks the rule {error.rule}")
 
     async def note_unasked(self, asker: Asker, call: RelayedCall, *, passes: bool) -> None:
-        """Record an answer of the client's to a question that was not asked through this process."""
+        """Record a client's answer to a question that did not pass through this process."""
         logger.warning("the client answered a question of %s that was not asked here", asker.upstream.name)
         await self._consent(asker, [call], self.queue).unasked(_known(MODERN), passes=passes)
 
     async def judge(
         self, message: Message, asker: Asker, calls: Sequence[RelayedCall], modes: Collection[str]
     ) -> str | None:
-        """Judge and record the questions in a message that the client takes further itself: a -32042, a task.
+        """Judge and record questions whose answers do not pass through here: in a -32042 or a task.
 
-        Their answers are not heard here. `modes` is what the client asks its person itself. Why the message may not
-        pass to the client; None when it may.
+        `modes`: those in which the client asks its person itself. Returns why the message must not pass, or None.
         """
         try:
             questions = self._questions_in(message)
@@ -186,13 +178,13 @@ class QuestionHandler:
         return None
 
     def parse(self, params: object, revision: str) -> tuple[Question, Revision]:
-        """The question in a server's message; WireError when it breaks the rules, or is larger than our limits."""
+        """Parse a server's question; WireError when it breaks a rule or a limit."""
         known, given = _known(revision), params if isinstance(params, Mapping) else {}
         asked = {name: plain(value) for name, value in given.items() if name != "task"}
         return parse_question(asked, known, self.limits), known
 
     def _questions_in(self, message: Message) -> list[tuple[Question, Revision]]:
-        """The questions that a message holds beside requests and rounds; WireError when one breaks the rules."""
+        """The questions in a -32042, a task or a notice; WireError when one breaks a rule."""
         if message.requires_links:
             data = message.body["error"].get("data")
             links = parse_url_required(plain(data), self.limits)
@@ -203,18 +195,20 @@ class QuestionHandler:
         _require_one_mode(asked)
         return found
 
-    def tell_in_vain(self, call: RelayedCall) -> None:
-        """Have the desks tell that what was answered because of a call reached nothing."""
-        logger.warning("what was answered because of a call of %s reached nothing", call.name)
-        self.queue.note(call.told.id, IN_VAIN)
+    def tell_answer_lost(self, call: RelayedCall) -> None:
+        """Tell the person that the server lost the call they answered."""
+        logger.warning("the server no longer knew a call of %s; the answer had no effect", call.name)
+        self.queue.note(call.host_call.id, ANSWER_LOST)
 
     def tell_person(self, server: str) -> None:
-        """Tell the person, as far as they want to hear of it, that a server asks."""
+        """Notify the person that a server asks."""
         if self.call_person is not None:
             self._calling.run(self.call_person(server))
 
-    async def wait_in_browser(self, question: Any, asker: Asker, calls: Sequence[RelayedCall]) -> bool:
-        """Offer "done" and "cancel" at our desk while a browser flow runs; True for "done"."""
+    async def wait_in_browser(
+        self, question: UrlQuestion, asker: Asker, calls: Sequence[RelayedCall]
+    ) -> bool:
+        """Offer "done" and "cancel" at our desk while the person is in the browser; True for "done"."""
         return await self._consent(asker, calls, self.queue).wait_in_browser(question)
 
     def _consent(self, asker: Asker, calls: Sequence[RelayedCall], desk: Desks) -> Consent:
@@ -231,13 +225,13 @@ class QuestionHandler:
             server_host=asker.upstream.host,
             limits=self.limits,
         )
-        consent.calls = [call.told for call in calls]
+        consent.calls = [call.host_call for call in calls]
         consent.client = asker.client
         return consent
 
 
 class OurDesk:
-    """The queue behind our own desks, and a word to the person that something waits in it."""
+    """The queue behind our own desks. A new question also notifies the person."""
 
     def __init__(self, asking: QuestionHandler, server: str) -> None:
         self._asking = asking
@@ -254,35 +248,25 @@ class OurDesk:
         self._asking.queue.tell(waiting, decision)
 
 
-def begin_round(call: RelayedCall, questions: int) -> None:
-    """Questions that come together are shown together."""
-    call.told.begin_round(call.rounds, questions)
-
-
 def as_judged(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The params of a question as a client gets them: without what belongs to the other mode, which nobody judged.
+    """The params of a question for a client, without the other mode's members, which nobody judged.
 
-    A client that goes by the members, and not by the mode, would open the `url` of a form.
+    The attack: a client that looks at the members, and not at the mode, would open the `url` of a form.
     """
     others = ("requestedSchema",) if params.get("mode") == "url" else ("url", "elicitationId")
     return {name: value for name, value in params.items() if name not in others}
 
 
 def _require_one_mode(asked: Iterable[Any]) -> None:
-    """WireError for questions with members of both modes, where the message that holds them passes as it is."""
+    """WireError for a question with members of both modes, in a message that is passed on unchanged."""
     if any(as_judged(params) != params for params in asked):
         raise WireError("mode", "A question is a form or a link, and not both.")
 
 
-def redump(question: Question, revision: str) -> dict[str, Any]:
-    """The params of a question for a client of another revision than its server's."""
-    return dump_question(question, Revision(revision))
-
-
 @contextmanager
 def _because_of(calls: Sequence[RelayedCall]) -> Iterator[None]:
-    """Say which call asks, where that is known."""
-    before = CALL.set(calls[0].told) if len(calls) == 1 else None
+    """Say which call asks, if it is known."""
+    before = CALL.set(calls[0].host_call) if len(calls) == 1 else None
     try:
         yield
     finally:
@@ -295,7 +279,7 @@ def _known(revision: str) -> Revision:
 
 
 def note_for_model(decision: Decision, server: str) -> str | None:
-    """A sentence for the model when the person did not decide: a rule did, or no answer came that could be used."""
+    """A note for the model when a rule decided instead of the person, or the answer was unusable."""
     why = f" ({decision.reason})" if decision.reason else ""
     if decision.by == "agent" and decision.refusal == "answer":
         return (

@@ -2,17 +2,15 @@
 
 A call is in one of these states:
 
-| state      | the server                                 | it leaves by                                      |
-|------------|--------------------------------------------|---------------------------------------------------|
-| `new`      | has not heard of it                        | `send`, or `end` when a guard keeps it back       |
-| `sent`     | works on it                                | `answer`                                          |
-| `answered` | said something that is being judged: a     | `end`, or `send` with the answers of the person   |
-|            | result, or a round that asks for input     |                                                   |
-| `over`     | is done with it                            |                                                   |
+| state      | the server                          | next event                                            |
+|------------|-------------------------------------|-------------------------------------------------------|
+| `new`      | has not got it                      | `send`, or `end` when a guard refuses it              |
+| `sent`     | works on it                         | `answer`                                              |
+| `answered` | sent a response, which we judge     | `end`, or `send` with the person's answers to a round |
+| `over`     | is done with it                     |                                                       |
 
-A question on a live request (the revisions before 2026-07-28) leaves its call `sent`. The client at `port` waits for
-the outcome, or a ticket (`parked`) does, or nobody. A call may end in every state: its client cancels it, or its server
-is gone.
+A question on a live request (before 2026-07-28) leaves its call `sent`. The client at `port` waits for the outcome, or
+a ticket (`parked`) does, or nobody. A call can end in every state: its client cancels it, or its server is gone.
 """
 
 from __future__ import annotations
@@ -50,12 +48,12 @@ TRANSITIONS: Final[Mapping[State, Mapping[Event, State]]] = {
 
 
 class Binding(NamedTuple):
-    """What makes two calls the same call of the same person."""
+    """The identity of a call. Two calls with equal bindings are the same call of the same person."""
 
     person: str
     server: str
     target: str
-    """What the server is: two may have the same name in two configurations."""
+    """The server's command or URL: two servers may have the same name in two configurations."""
     method: str
     name: str
     arguments: str
@@ -63,9 +61,9 @@ class Binding(NamedTuple):
 
 
 def binding_of(message: Message, person: str, server: str, target: str) -> Binding:
-    """What makes this call the same as another one."""
-    told = json.dumps(arguments_of(message), sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(told.encode()).hexdigest()
+    """The binding of a request."""
+    canonical = json.dumps(arguments_of(message), sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
     return Binding(person, server, target, message.method or "", name_of(message), digest)
 
 
@@ -77,12 +75,12 @@ class RelayedCall:
     ) -> None:
         self.message = message
         self.port = port
-        """None when its client does not wait any more."""
+        """None when its client no longer waits."""
         self.peer = peer
         self.key = key
         self.person = person
         self.source = source
-        """The server that it is for, as far as that is known yet."""
+        """The server that it is for, as far as it is known."""
         self.state: State = "new"
         self.amend: Callable[[Message], Message] | None = None
         """Changes the response before it goes back."""
@@ -90,58 +88,56 @@ class RelayedCall:
         self.notes: list[str] = []
         """Sentences for the model, added to the result."""
         self.open = 0
-        """How many questions wait because of it at our desk; a page counts as one."""
+        """How many of its questions wait at our desk. An open page counts as one."""
         self.browsing = False
-        """Whether the person opened a link at our desk, and it did not end or ask again since."""
+        """Whether the person opened a link at our desk, and the call has not ended or asked again since."""
         self.tasks: set[asyncio.Task[Any]] = set()
-        """What goes on because of it; ended when it is withdrawn."""
+        """Its tasks, cancelled with it."""
         self.held: asyncio.Task[None] | None = None
         self.parked: Parked | None = None
         self.round: dict[str, Any] | None = None
-        """What the server asked last and the state to give back, where another process could go on with it."""
+        """The server's last questions and its state, if another process can continue with them."""
         self.given: Mapping[str, Any] = {}
-        """What the client itself answered of that round, where the rest is asked at our desk."""
+        """The client's own answers to that round, while the rest is asked at our desk."""
         self.rounds = 0
-        """How often we repeated it with answers of our desk's."""
-        self.cause: HostCall | None = None
-        """What a desk is told of it; one object for all its questions."""
+        """How often we repeated it with answers from our desk."""
+        self.reported: HostCall | None = None
+        """The call as desks and the ledger know it; None until it asks."""
         self.outcome: asyncio.Future[Message] | None = None
-        """What its client is told, for those who wait for the same."""
+        """The response, for retries that wait for the same."""
         self.sign: str | None = None
-        """What its client was told last that it waits for."""
+        """The last progress message that we sent."""
         self._progress: float = 0
         self._offset = 0
-        """What the server's progress lacks to the client's, which counts our signs of life, too."""
+        """Added to the server's progress, because our own progress notices count too."""
 
     def move(self, event: Event) -> None:
-        """Go to the next state. A KeyError is a mistake of ours."""
+        """Go to the next state. KeyError for an event that the state does not allow: a bug."""
         self.state = TRANSITIONS[self.state][event]
 
     @property
     def may_ask(self) -> bool:
-        """Whether a server may ask because of it."""
+        """Whether a server may ask during it."""
         return self.message.method in NAMED
 
     @property
     def name(self) -> str:
-        """Which tool, prompt or resource is called."""
+        """The tool, prompt or resource."""
         return name_of(self.message)
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """The arguments of the tool or prompt."""
         arguments: Mapping[str, Any] = plain(arguments_of(self.message))
         return arguments
 
     @property
     def binding(self) -> Binding:
-        """What it has in common with the same call, made again."""
         upstream = self.source.upstream
         return binding_of(self.message, self.person.key, upstream.name, upstream.target)
 
     @property
     def token(self) -> Id | None:
-        """The progress token of the caller."""
+        """The client's progress token."""
         meta = self.message.params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
         return token if isinstance(token, int | str) else None
@@ -152,15 +148,15 @@ class RelayedCall:
         return self.token if self.key == self.message.id else self.key
 
     @property
-    def told(self) -> HostCall:
-        """What a desk and the ledger are told of it."""
-        if self.cause is None:
+    def host_call(self) -> HostCall:
+        """The call as desks and the ledger know it: one object for all its questions."""
+        if self.reported is None:
             trace = parse_trace(self.message.params.get("_meta"))
-            self.cause = HostCall(self.name, self.arguments, self.message.method or "tools/call", trace)
-        return self.cause
+            self.reported = HostCall(self.name, self.arguments, self.message.method or "tools/call", trace)
+        return self.reported
 
     def as_sent(self, message: Message) -> Message:
-        """The request under the id by which its server knows it, and with it its progress token."""
+        """The request with the id and the progress token that the server knows."""
         if message.id == self.key:
             return message
         params = message.params
@@ -171,7 +167,7 @@ class RelayedCall:
         return message.with_(id=self.key)
 
     def as_known(self, message: Message) -> Message:
-        """A notice of the server's under the token or the id that the client knows."""
+        """A server's notice with the token or the id that the client knows."""
         params = message.params
         if message.method == PROGRESS:
             changed = {**params, "progressToken": params.get("progressToken")}
@@ -194,7 +190,7 @@ class RelayedCall:
         return message.with_(params={**params, "_meta": {**meta, SUBSCRIPTION_KEY: self.message.id}})
 
     def _advance(self, progress: float) -> float:
-        """A progress above the last one: our signs of life and the server's own notices share one token."""
+        """A progress above the last one. Our progress notices and the server's share one token."""
         told = self._moved(progress)
         if told <= self._progress:
             self._offset = math.floor(self._progress) + 1 - math.floor(progress)
@@ -203,11 +199,11 @@ class RelayedCall:
         return told
 
     def _moved(self, value: float) -> float:
-        """A number of the server's as the client is told it, without the noise of adding fractions."""
+        """A server's number plus our offset, rounded."""
         return round(value + self._offset, 6) if self._offset else value
 
     def show_life(self, sentence: str) -> None:
-        """Tell the client, on the caller's own token, what its call waits for: one whole step further."""
+        """Send the client a progress notice that says what its call waits for."""
         self.sign = sentence
         if self.token is not None and self.port is not None:
             self._progress = math.floor(self._progress) + 1
@@ -223,7 +219,7 @@ class RelayedCall:
             self.port.send(message if same else message.with_(id=self.message.id))
 
     def finished(self, message: Message) -> Message:
-        """The response as the client gets it: with what we change in it, and sentences of ours."""
+        """The response for the client, with our changes and notes."""
         if self.amend is not None and message.result is not None:
             message = self.amend(message)
         content = (message.result or {}).get("content")
@@ -233,26 +229,26 @@ class RelayedCall:
         return message.with_(result={**message.body["result"], "content": [*content, *ours]})
 
     def end(self, ended: CallEnd | None) -> None:
-        """It is over. Join how it ended to what the person said yes to in it; None: nobody knows."""
+        """End the call. The ledger joins `ended` to the approvals in it; None means unknown."""
         self.move("end")
         if self.outcome is not None:
             self.outcome.cancel()
-        if self.cause is not None:
-            self.cause.end(ended)
+        if self.reported is not None:
+            self.reported.end(ended)
 
     def stop(self, why: str | None = None) -> None:
-        """End what goes on because of it."""
+        """Cancel its tasks."""
         for task in (*self.tasks, *([self.held] if self.held else [])):
             task.cancel(why)
 
 
-def with_id(calls: Mapping[Id, RelayedCall], id: object) -> RelayedCall | None:
-    """The call that its client knows by this id and waits for. One that got a ticket was answered."""
+def find_waiting(calls: Mapping[Id, RelayedCall], id: object) -> RelayedCall | None:
+    """The call with this client id, if its client still waits. A parked call was answered with a ticket."""
     return next((call for call in calls.values() if call.message.id == id and call.port is not None), None)
 
 
-def concerned(calls: Mapping[Id, RelayedCall], message: Message) -> RelayedCall | None:
-    """The call to which a notice of the server's belongs, where that can be told."""
+def find_call_of(calls: Mapping[Id, RelayedCall], message: Message) -> RelayedCall | None:
+    """The call that a server's notice belongs to; None if that is unknown."""
     if message.about is not None:
         return calls.get(message.about)
     if message.method == PROGRESS:

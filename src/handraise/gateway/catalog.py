@@ -1,4 +1,4 @@
-"""What several servers offer together, under which names, and what they say of themselves as one."""
+"""The combined offer of several servers: names that tell equal tools apart, and one combined greeting."""
 
 from __future__ import annotations
 
@@ -16,39 +16,38 @@ LISTS: Final = {
     "resources/list": ("resources", "uri"),
     "resources/templates/list": ("resourceTemplates", "uriTemplate"),
 }
-"""Each list: the member of its result, and what its entries are known by."""
+"""Each list: the member of its result, and the key of its entries."""
 
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class CatalogEntry(NamedTuple):
-    """Where something really is: the server, and its name there."""
+    """The server of an entry, and its name there."""
 
     server: str
     name: str
 
 
 class Catalog:
-    """For one kind of thing: from the name that the client knows to where it is."""
+    """One kind of entry: from the name that the client knows to the server."""
 
     def __init__(self) -> None:
         self._entries: dict[str, CatalogEntry] = {}
 
     def find(self, name: str) -> CatalogEntry | None:
-        """Where the thing of this name is."""
         return self._entries.get(name)
 
     def server_of_uri(self, uri: str) -> str | None:
-        """The server with a template of which a URI may come."""
+        """The server whose template fits a URI."""
         return next((each.server for each in self._entries.values() if template_fits(each.name, uri)), None)
 
     def known_as(self, server: str, name: str) -> str:
-        """The name under which the client knows a server's thing."""
+        """The client's name for a server's entry."""
         entry = CatalogEntry(server, name)
         return next((known for known, each in self._entries.items() if each == entry), name)
 
     def fill(self, listed: Mapping[str, Sequence[dict[str, Any]]], key: str) -> list[dict[str, Any]]:
-        """Take what the servers list; the same, for the client, with names that tell two alike apart."""
+        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name."""
         names = Counter(str(each.get(key)) for entries in listed.values() for each in entries)
         self._entries.clear()
         shown = []
@@ -64,13 +63,13 @@ class Catalog:
 
 
 def prefixed(server: str, name: str, *, uri: bool = False) -> str:
-    """A name that says whose it is."""
-    whose = _ODD.sub("_", server)
-    return f"{whose.lower().replace('_', '-')}+{name}" if uri else f"{whose}_{name}"
+    """A name with its server's name in front."""
+    owner = _ODD.sub("_", server)
+    return f"{owner.lower().replace('_', '-')}+{name}" if uri else f"{owner}_{name}"
 
 
 def template_fits(template: str, uri: str) -> bool:
-    """Whether a URI can come from a template. Close enough to choose a server; the server itself decides."""
+    """Whether a URI may match a template. Enough to choose a server, which then decides."""
     literal = re.split(r"\{[^}]*\}", template)
     return re.fullmatch(".*".join(map(re.escape, literal)), uri) is not None
 
@@ -80,7 +79,7 @@ BY_URI: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe
 
 
 def named(message: Message) -> list[tuple[str, str]]:
-    """In which list what a message is about may be found, and under which name."""
+    """The list that has the target of a message, and the target's name."""
     if (kind := KINDS.get(message.method or "")) is not None:
         return [(kind, str(message.params.get("name")))]
     if message.method in BY_URI:
@@ -92,36 +91,35 @@ def named(message: Message) -> list[tuple[str, str]]:
 
 
 def kind_of_reference(message: Message) -> str | None:
-    """The list in which what a completion is for may be found."""
+    """The list that has the target of a completion."""
     reference = message.params.get("ref") if message.method == "completion/complete" else None
     if not isinstance(reference, dict):
         return None
     return "prompts/list" if reference.get("type") == "ref/prompt" else "resources/templates/list"
 
 
-class MessageOwner:
-    """The directories of everything that the servers list."""
+class Catalogs:
+    """The catalogs of all lists."""
 
     def __init__(self) -> None:
-        self._directories = {method: Catalog() for method in LISTS}
+        self._by_list = {method: Catalog() for method in LISTS}
 
     def fill(self, method: str, listed: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-        """Take what the servers answer to a list; the same for the client, with names that tell two alike apart."""
-        return self._directories[method].fill(listed, LISTS[method][1])
+        return self._by_list[method].fill(listed, LISTS[method][1])
 
     def server_of(self, message: Message) -> str | None:
-        """The server that has what a message is about, as far as they listed it."""
+        """The server that listed the target of a message."""
         for kind, name in named(message):
-            if (entry := self._directories[kind].find(name)) is not None:
+            if (entry := self._by_list[kind].find(name)) is not None:
                 return entry.server
         if message.method in BY_URI:
-            return self._directories["resources/templates/list"].server_of_uri(str(message.params.get("uri")))
+            return self._by_list["resources/templates/list"].server_of_uri(str(message.params.get("uri")))
         return None
 
     def with_own_name(self, message: Message) -> Message:
-        """The message with the name that the server itself uses."""
+        """The message with the server's own name for its target."""
         for kind, name in named(message):
-            entry = self._directories[kind].find(name)
+            entry = self._by_list[kind].find(name)
             if entry is None or entry.name == name:
                 continue
             if message.method == "completion/complete":
@@ -133,11 +131,11 @@ class MessageOwner:
         return message
 
     def as_known(self, server: str, message: Message) -> Message:
-        """A server's notice about a resource, under the name that the client knows."""
+        """A server's notice about a resource, with the client's name for it."""
         if message.method != "notifications/resources/updated":
             return message
         uri = str(message.params.get("uri"))
-        known = self._directories["resources/list"].known_as(server, uri)
+        known = self._by_list["resources/list"].known_as(server, uri)
         return message if known == uri else message.with_(params={**message.params, "uri": known})
 
 
@@ -145,7 +143,7 @@ _OURSELVES: Final = {"name": "handraise-gateway", "version": "1"}
 
 
 def combine_hello(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The result of `initialize` for all: the oldest revision, everything that any of them can do."""
+    """The combined result of `initialize`: the oldest revision, and the capabilities of all."""
     return {
         "protocolVersion": min(str(result.get("protocolVersion")) for result in results.values()),
         "serverInfo": _OURSELVES,
@@ -154,7 +152,7 @@ def combine_hello(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def combine_discovery(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The result of `server/discover` for all."""
+    """The combined result of `server/discover`."""
     versions = [set(result.get("supportedVersions") or ()) for result in results.values()]
     return {
         "resultType": "complete",

@@ -1,12 +1,12 @@
-"""The client's own dialog as a desk. A client is believed by what it does, not by what it declares.
+"""The client's own dialog as a desk. Clients are believed by what they do, not by what they declare.
 
-Many clients declare that they ask and do not: they decline at once, accept with nothing filled in, or never answer.
+Many clients declare that they ask but do not: they decline at once, accept an empty form, or never answer.
 
 | the client                                     | then                                                        |
 |------------------------------------------------|-------------------------------------------------------------|
 | declines or cancels within `too_fast` seconds  | nobody read it: the question goes to our desk, too          |
 | declines or cancels later                      | that is the answer                                          |
-| accepts, and what it sends does not fit        | the question goes to our desk, too                          |
+| accepts with content that does not fit         | the question goes to our desk, too                          |
 | accepts a link within `too_fast` seconds       | nobody saw it: the question goes to our desk, too           |
 | accepts a form within `too_fast` seconds       | that is the answer, recorded as decided by the client       |
 | answers with an error                          | the question goes to our desk, too                          |
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CLIENT: Final = "client"
-"""What the client's own dialog is called in decisions."""
+"""The name of the client's dialog in decisions."""
 NO_DESK: Final = "it needs a passkey, and the gateway runs without a desk"
 
 Habit = Literal["answered", "too_fast", "incomplete", "failed", "unanswered"]
@@ -59,7 +59,7 @@ _WHY: Final[Mapping[Habit, str]] = {
 
 @dataclass(slots=True)
 class Seen:
-    """What one version of a client was seen doing with questions: how often each."""
+    """How often one version of a client did what with questions."""
 
     answered: int = 0
     too_fast: int = 0
@@ -67,25 +67,25 @@ class Seen:
     failed: int = 0
     unanswered: int = 0
     last: str = ""
-    """The habit that was seen last."""
+    """The last habit."""
 
     @property
     def asks(self) -> bool:
-        """Whether its last question was put to a person, as far as can be told."""
+        """Whether it seems to have shown its last question to a person."""
         return self.last in ("", "answered")
 
 
 class ClientHabits:
-    """What was seen of each client and version, kept in a file for `handraise gateway doctor`."""
+    """The habits of each client and version, kept in a file. `handraise gateway doctor` shows them."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a path it is kept in memory."""
+        """Without a path they are kept in memory."""
         self._path = path
         self._seen = load_habits(path)
         self._unsaved: list[tuple[str, Habit]] = []
 
     def does_not_ask(self, peer: Peer | None) -> bool:
-        """Whether this client was seen not to put questions to its person."""
+        """Whether this client did not show its last question to its person."""
         return peer is not None and not self._seen.get(_name(peer), Seen()).asks
 
     def leaves_unanswered(self, peer: Peer | None) -> bool:
@@ -93,7 +93,7 @@ class ClientHabits:
         return peer is not None and self._seen.get(_name(peer), Seen()).last == "unanswered"
 
     def note(self, peer: Peer | None, habit: Habit) -> None:
-        """Remember what a client did. A change is written at once, and the rest by `save`."""
+        """Count what a client did. A change of habit is saved at once, the rest by `save`."""
         if peer is None or not peer.info:
             return
         changed = self._seen.get(_name(peer), Seen()).last != habit
@@ -103,7 +103,7 @@ class ClientHabits:
             self.save()
 
     def save(self) -> None:
-        """Add what was seen to the file, to which other gateways add, too."""
+        """Add the new counts to the file, which other gateways write too."""
         unsaved, self._unsaved = self._unsaved, []
         if self._path is None or not unsaved:
             return
@@ -116,7 +116,7 @@ class ClientHabits:
                 self._path, json.dumps({name: asdict(each) for name, each in self._seen.items()}, indent=2)
             )
         except (OSError, HandraiseError) as error:
-            logger.warning("what a client did cannot be kept: %s", error)
+            logger.warning("the habits of clients cannot be saved: %s", error)
 
 
 def _count(seen: dict[str, Seen], name: str, habit: Habit) -> None:
@@ -126,7 +126,7 @@ def _count(seen: dict[str, Seen], name: str, habit: Habit) -> None:
 
 
 def load_habits(path: Path | None) -> dict[str, Seen]:
-    """What was seen, by the client's name and version; nothing where the file is missing or damaged."""
+    """The counts by the client's name and version; empty when the file is missing or damaged."""
     try:
         kept = {} if path is None else json.loads(path.read_bytes())
         return {str(name): Seen(**each) for name, each in kept.items()}
@@ -139,7 +139,7 @@ def _name(peer: Peer) -> str:
 
 
 class ClientDesk:
-    """One question in the client's dialog, and at our desk where the client does not ask."""
+    """One question in the client's dialog, and at our desk if the client does not ask."""
 
     def __init__(
         self,
@@ -149,12 +149,12 @@ class ClientDesk:
         holding: Holding,
         calls: Sequence[RelayedCall],
     ) -> None:
-        """`ours` is our desk. The `calls` are held while it is asked."""
+        """`ours` is our desk. The `calls` are held while our desk asks."""
         self.shown = asyncio.Event()
-        """Set when the policy let the question through, so that it may be sent."""
+        """Set when the policy allows the question, so that it may be sent."""
         self.reply: Message | None = None
-        """What the client sent, as it wrote it."""
-        self._written: object = None
+        """The client's response."""
+        self._result: object = None
         self._options = state.options
         self._habits = state.habits
         self._peer = peer
@@ -164,35 +164,35 @@ class ClientDesk:
         self._answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
     def answer(self, raw: object) -> None:
-        """Take the result that the client sent; None for an error, or nothing."""
+        """Take the client's result; None for an error or no response."""
         if not self._answered.done():
-            self._written = raw
+            self._result = raw
             self._answered.set_result(plain(raw))
 
     async def is_shown(self, deciding: asyncio.Future[Decision]) -> bool:
-        """Wait until the policy let the question through, or decided it: then False."""
+        """Wait for the policy: True when it allows the question, False when it decides it."""
         await _first(asyncio.ensure_future(self.shown.wait()), deciding)
         return self.shown.is_set()
 
-    def as_written(self, decision: Decision) -> dict[str, Any] | None:
-        """The client's own result, where that is the decision: it goes on as the client wrote it.
+    def own_result(self, decision: Decision) -> dict[str, Any] | None:
+        """The client's own result, if it is the decision, so that it can be passed on unchanged.
 
-        Content that is no answer to the question was not judged, and may hold anything. So it stays here.
+        Content that does not answer the question was not judged, so it is left out.
         """
-        written = self._written
+        result = self._result
         if (
-            not isinstance(written, dict)
+            not isinstance(result, dict)
             or decision.desk != CLIENT
             or decision.refusal is not None
-            or written.get("action") != decision.answer.action
+            or result.get("action") != decision.answer.action
         ):
             return None
         if isinstance(decision.answer, Accepted) and decision.answer.data is not None:
-            return written
-        return {name: value for name, value in written.items() if name != "content"}
+            return result
+        return {name: value for name, value in result.items() if name != "content"}
 
     async def put(self, waiting: Waiting) -> Decision:
-        if waiting.passkey:  # the client could not accept it
+        if waiting.passkey:  # a client cannot accept it
             return Decision(Cancelled(), by="policy", reason=NO_DESK)
         began = time.monotonic()
         self.shown.set()
@@ -202,7 +202,7 @@ class ClientDesk:
             return await self._believed(waiting, began)
         unanswered = self._habits.leaves_unanswered(self._peer)
         await asyncio.wait({self._answered}, timeout=0 if unanswered else self._options.hold)
-        here = replace(waiting, on_shown=None)  # the ledger has it already that it was shown
+        here = replace(waiting, on_shown=None)  # the ledger has the "shown" event already
         if not self._answered.done():
             return await self._both(here, began, park=unanswered)
         decision, habit = self._judged(waiting, time.monotonic() - began)
@@ -215,10 +215,10 @@ class ClientDesk:
         return await self._ours.join(question_id)
 
     def tell(self, waiting: Waiting, decision: Decision) -> None:
-        """A client has no place for it; the model is told with the result."""
+        """No-op: a client has no place for it. The result tells the model."""
 
     async def _believed(self, waiting: Waiting, began: float) -> Decision:
-        """Without a desk of ours there is nobody else to ask."""
+        """The client's answer as it is: without a desk there is nobody else to ask."""
         left = None if waiting.deadline is None else waiting.deadline - time.time()
         try:
             async with asyncio.timeout(left):
@@ -233,7 +233,7 @@ class ClientDesk:
         return decision
 
     async def _both(self, waiting: Waiting, began: float, *, park: bool) -> Decision:
-        """The question waits in the client and at our desk: the first answer counts."""
+        """Ask at the client and at our desk; the first answer counts."""
         seconds = time.monotonic() - began
         at_desk = asyncio.ensure_future(
             self._ask_here(waiting, "unanswered", seconds, Decision(Cancelled()), park=park)
@@ -254,7 +254,7 @@ class ClientDesk:
         return decision
 
     def _judged(self, waiting: Waiting, seconds: float) -> tuple[Decision, Habit]:
-        """What the client answered, and what that says about it."""
+        """The client's answer, and the habit that it shows."""
         raw = self._answered.result()
         if not isinstance(raw, Mapping):
             return _decision(waiting.question, raw), "failed"
@@ -268,7 +268,7 @@ class ClientDesk:
     async def _ask_here(
         self, waiting: Waiting, habit: Habit, seconds: float, instead_of: Decision, *, park: bool = True
     ) -> Decision:
-        """Have the question answered at our desk, and write down why."""
+        """Ask at our desk, and add to the decision why."""
         why = _WHY[habit].format(action=instead_of.answer.action, seconds=seconds)
         with self._holding.hold(self._calls, park=park):
             decision = await self._ours.put(waiting)
@@ -280,14 +280,14 @@ def _accepts(decision: Decision) -> bool:
 
 
 def _fits(question: Question, decision: Decision) -> bool:
-    """Whether an accepted form has what it asks for."""
+    """Whether the content of an accepted form is valid."""
     if not isinstance(question, FormQuestion) or not isinstance(decision.answer, Accepted):
         return True
     return not check_answer(question.form, decision.answer.data or {})
 
 
 def _is_quick_yes(question: Question, decision: Decision, habit: Habit) -> bool:
-    """A form may be filled in by a hook of the user's. Consent to open a link that nobody saw is no consent."""
+    """A hook of the user may fill in a form at once. Quick consent to open a link is no consent: nobody saw it."""
     return habit == "too_fast" and _accepts(decision) and isinstance(question, FormQuestion)
 
 

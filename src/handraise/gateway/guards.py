@@ -1,6 +1,6 @@
-"""The user's own guards: a question at our desk in front of the tools of a server that never asks.
+"""The user's guards: a question at our desk before a call goes to its server.
 
-A guard speaks in its own name. It is asked at our desk only: whatever a client answers for its person is no yes.
+A guard speaks in its own name. It asks at our desk only, because a client could answer without its person.
 """
 
 from __future__ import annotations
@@ -9,25 +9,23 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from unicodedata import normalize
 
 from handraise.desks import Decision, Waiting
 from handraise.display import for_line
 from handraise.errors import CATEGORY, GuardRefused
+from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message, response
-from handraise.gateway.sentences import stamp
+from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in
 from handraise.policy.tables import GuardSettings
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
 
-if TYPE_CHECKING:
-    from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
-
 _REASKS: Final = 3
-"""How often somebody is asked again who mistyped what had to be typed; servers of ours do the same."""
+"""How often a person who mistyped is asked again. Our servers use the same number."""
 
 
 _LONGEST_NAME: Final = 60
@@ -35,9 +33,9 @@ _LONGEST_NAME: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class GuardRule:
-    """A guard for the tools of some servers; of all, if none is named.
+    """A guard for the tools of some servers, or of all if `servers` is empty.
 
-    `count` is the argument that says how much a call is about, and `quiet` the pause after a decline.
+    `count` names the argument that says how much a call concerns. `quiet` is the pause after a decline.
     """
 
     name: str
@@ -47,7 +45,7 @@ class GuardRule:
     quiet: DeclinePause
 
     def is_for(self, server: str) -> bool:
-        """Whether the tools of this server are guarded; servers are named, or chosen by pattern."""
+        """Whether the rule covers this server, by name or pattern."""
         return not self.servers or any(server == each or fnmatchcase(server, each) for each in self.servers)
 
     def guard_for(self, tool: str) -> Guard:
@@ -59,11 +57,11 @@ class GuardRule:
         return replace(self.guard, tools=("*",)) if is_meant else self.guard
 
     def is_about(self, tool: str, annotations: Mapping[str, Any] | None) -> bool:
-        """Whether calls of this tool are guarded, with some arguments at least."""
+        """Whether the rule covers this tool, with some arguments at least."""
         return replace(self.guard_for(tool), arguments={}, above=None).concerns(tool, annotations, {})
 
     def counting(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Guard, int | None]:
-        """The guard for a call with these arguments, and the count. What cannot be counted is asked about, too."""
+        """The guard for these arguments, and the count. A call without a count is asked about too."""
         guard = self.guard_for(tool)
         if (count := count_in(arguments, self.count)) is not None:
             return guard, count
@@ -73,8 +71,8 @@ class GuardRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question that a rule puts in front of a call."""
+class GuardQuestion:
+    """The question of a rule before a call."""
 
     rule: GuardRule
     guard: Guard
@@ -88,14 +86,14 @@ class Asked:
         return content is not None and self.guard.agreed(content, self.arguments, self.count)
 
     def read(self, decision: Decision) -> Decision:
-        """The decision as it counts and is recorded: an answer that is no yes is a no."""
+        """The decision that counts and is recorded: an accepted answer that is not a yes is a no."""
         if not isinstance(decision.answer, Accepted) or self.agreed(decision.answer.data):
             return decision
         typing = self.guard.to_type(self.arguments, self.count) is not None
         return replace(decision, answer=Declined(by="answer"), reason=MISTYPED if typing else decision.reason)
 
     def again(self) -> FormQuestion[Any]:
-        """The question for somebody who mistyped."""
+        """The question for a person who mistyped."""
         return replace(self.question, message=with_reasons(self.question.message, (MISTYPED,)))
 
 
@@ -121,7 +119,7 @@ def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[GuardRule, ...]:
 
 
 def _template(message: str) -> str:
-    """A sentence of the user's, in which nothing is filled in but the count."""
+    """The user's sentence as a template with one placeholder: the count."""
     return message.replace("{", "{{").replace("}", "}}").replace("{{count}}", "{count}")
 
 
@@ -131,10 +129,10 @@ def question_for(
     names: Iterable[str],
     arguments: Mapping[str, Any],
     annotations: Mapping[str, Any] | None,
-) -> Asked | None:
-    """What has to be answered before a call goes to its server; the first rule that applies asks.
+) -> GuardQuestion | None:
+    """The question of the first rule that applies to a call; None when none does.
 
-    `names` are those of the tool: the server's own, and the one under which the client knows it.
+    `names` are the server's name and the client's name for the tool.
     """
     names = tuple(names)
     for rule in rules:
@@ -148,7 +146,7 @@ def question_for(
                 named = replace(
                     question, message=f"{_headline(rule, server, name, arguments)}\n\n{question.message}"
                 )
-                return Asked(rule, guard, name, arguments, count, named)
+                return GuardQuestion(rule, guard, name, arguments, count, named)
     return None
 
 
@@ -159,9 +157,9 @@ def _headline(rule: GuardRule, server: str, tool: str, arguments: Mapping[str, A
 
 
 def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that a server may read in another way than the person: some read names in any case.
+    """Refuse arguments that a server may read differently: some servers ignore the case of names.
 
-    So an argument that a rule looks at must not come in another case either: the rule would not see it.
+    The attack: the rule looks at `amount`, the call sends `Amount`, and the server uses it.
     """
     looked_at = {
         name.casefold(): name for name in (*rule.guard.arguments, rule.count, rule.guard.typed or "")
@@ -191,12 +189,12 @@ def _ambiguous(how: str) -> GuardRefused:
 
 
 def mistyped(decision: Decision) -> bool:
-    """Whether the person meant a yes, perhaps, and typed something else than what had to be typed."""
+    """Whether the person typed something else than the guard wants."""
     return isinstance(decision.answer, Declined) and decision.reason == MISTYPED
 
 
-def refusal(asked: Asked | None, decision: Decision | None, call: RelayedCall) -> Message | None:
-    """What the client gets instead of a result; None when the person said yes. No decision: nobody could be asked."""
+def refusal(asked: GuardQuestion | None, decision: Decision | None, call: RelayedCall) -> Message | None:
+    """The refusal for the client; None when the person said yes. Without a decision nobody could be asked."""
     match None if decision is None else decision.answer:
         case Accepted(content) if asked is not None and asked.agreed(content):
             return None
@@ -213,14 +211,14 @@ def refusal(asked: Asked | None, decision: Decision | None, call: RelayedCall) -
             )
 
 
-def unasked(call: RelayedCall, error: GuardRefused) -> Message:
-    """What a call is told about which nobody is asked: it comes too soon after a decline, or could mean two things."""
+def refusal_unasked(call: RelayedCall, error: GuardRefused) -> Message:
+    """The refusal of a call without asking: too soon after a decline, or ambiguous."""
     return _told(call, error.category, str(error).partition(". ")[0])
 
 
-def unguarded(call: RelayedCall) -> Message:
-    """What a call is told whose guard is gone, while the person never said yes."""
-    why = "the guard that asked the user about this call is not there any more, and they had not answered"
+def refusal_unguarded(call: RelayedCall) -> Message:
+    """The refusal of a call whose guard was removed before the person answered."""
+    why = "the guard that asked the user about this call was removed, and they had not answered"
     return _told(call, "no_answer", why)
 
 
@@ -228,18 +226,19 @@ def _told(call: RelayedCall, category: str, why: str) -> Message:
     text = f"{category}: {why}. The call did not reach the server; nothing was done."
     content = [{"type": "text", "text": text}]
     return response(
-        call.message.id, {**stamp(call), "content": content, "isError": True, "_meta": {CATEGORY: category}}
+        call.message.id,
+        {**result_type(call), "content": content, "isError": True, "_meta": {CATEGORY: category}},
     )
 
 
-class Hints:
-    """What tools say about themselves; one that was never listed said nothing."""
+class ToolHints:
+    """The annotations of tools, as servers listed them."""
 
     def __init__(self) -> None:
         self._said: dict[str, dict[str, Any]] = {}
 
     def note(self, message: Message) -> None:
-        """Remember what a list of tools says."""
+        """Remember the annotations in a list of tools."""
         tools = (message.result or {}).get("tools")
         for tool in tools if isinstance(tools, list) else []:
             if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
@@ -247,30 +246,26 @@ class Hints:
                 self._said[name] = said if isinstance(said, dict) else {}
 
     def of(self, tool: str) -> Mapping[str, Any] | None:
-        """What a tool said."""
+        """A tool's annotations; None when it was not listed."""
         return self._said.get(tool)
 
 
-class GuardDesk:
-    """Our desk for the question of a guard: an answer that is no yes counts and is recorded as a no."""
+class GuardDesk(OurDesk):
+    """Our desk for the question of a guard: an accepted answer that is not a yes becomes a no."""
 
-    def __init__(self, desk: OurDesk, asked: Asked) -> None:
-        self._desk = desk
+    def __init__(self, asking: QuestionHandler, server: str, asked: GuardQuestion) -> None:
+        super().__init__(asking, server)
         self._asked = asked
 
     async def put(self, waiting: Waiting) -> Decision:
-        return self._asked.read(await self._desk.put(waiting))
-
-    async def join(self, question_id: str) -> Decision | None:
-        return await self._desk.join(question_id)
-
-    def tell(self, waiting: Waiting, decision: Decision) -> None:
-        self._desk.tell(waiting, decision)
+        return self._asked.read(await super().put(waiting))
 
 
-async def ask_first(asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: Asked) -> Decision:
-    """Have the person decide about a call; who mistypes is asked again."""
-    desk, july = GuardDesk(asking.our_desk(asker), asked), Revision.JULY_2026
+async def ask_first(
+    asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: GuardQuestion
+) -> Decision:
+    """Ask the person about a call; again if they mistype."""
+    desk, july = GuardDesk(asking, asker.upstream.name, asked), Revision.JULY_2026
     decision = await asking.decide(asked.question, july, asker, [call], desk, guard=True)
     for _ in range(_REASKS):
         if not mistyped(decision):

@@ -1,11 +1,12 @@
-"""Hold calls that wait for a person, park them under a ticket, and take them up again.
+"""Hold calls that wait for a person, park them under a ticket, and resume them.
 
-A question at our desk holds its calls: their clients see signs of life. So does a link that was opened there, until the
-call ends or asks again. `hold` seconds after it began a call is parked, because a client counts from there, too. Its
-client gets a ticket, and the call goes on by itself. A call that its client cancels while a question of it waits at our
-desk stays answerable for `grace` seconds: most clients cancel because their own time is up, and make the call again.
-Some clients give up without a word. So the same call, made again `AGAIN` seconds after one that is held, joins that
-one; made sooner it is a second call.
+- A question at our desk holds its calls: their clients get progress notices. A link that was opened there holds them
+  too, until the call ends or asks again.
+- A call is parked `hold` seconds after it began. Its client gets a ticket, and the call goes on without it.
+- A client that cancels while a question waits at our desk usually ran out of time and calls again. So the question
+  stays answerable for `grace` seconds, and the new call joins the old one.
+- Some clients give up without a notice. So the same call, made `AGAIN` seconds or more after a held one, joins it.
+  Made sooner, it is a second call.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Final
 from handraise.calls.store import Ticket
 from handraise.errors import HandraiseError, StoreError
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.messages import Message, made
+from handraise.gateway.messages import Message
 from handraise.gateway.sentences import (
     AMBIGUOUS,
     BROWSER,
@@ -31,7 +32,7 @@ from handraise.gateway.sentences import (
     VOID,
     WAITING,
     in_era_of,
-    told,
+    text_result,
 )
 from handraise.gateway.state import GatewayState
 from handraise.gateway.tasks import TaskSet
@@ -40,11 +41,11 @@ from handraise.gateway.tickets import Parked
 logger = logging.getLogger(__name__)
 
 BEAT: Final = 10.0
-"""Seconds between two signs of life."""
+"""Seconds between two progress notices."""
 SHORTEST: Final = 5.0
-"""Seconds for which a question holds its call at least, however long the questions before it took."""
+"""Seconds that each question holds its call at least, however long earlier questions took."""
 AGAIN: Final = 5.0
-"""Seconds after which the same call counts as made again. A model that wants two makes both at once."""
+"""Seconds after which the same call counts as a repetition. A model that wants two calls makes both at once."""
 
 
 class Holding:
@@ -54,14 +55,11 @@ class Holding:
         self._state = state
         self._tasks = TaskSet()
         self.waiting: set[asyncio.Future[Message]] = set()
-        """The parked calls that still wait."""
+        """The outcomes of parked calls that still wait."""
 
     @contextmanager
     def hold(self, calls: Sequence[RelayedCall], *, park: bool = True) -> Iterator[None]:
-        """While a question waits at our desk because of these calls.
-
-        `park`: their clients are told to wait, and then that it takes longer.
-        """
+        """Hold calls while a question of theirs waits at our desk. With `park` they are parked after the hold time."""
         for call in calls:
             call.open += 1
             if call.browsing:
@@ -78,9 +76,9 @@ class Holding:
                     self.stop(call)
 
     def hold_for_page(self, calls: Sequence[RelayedCall]) -> None:
-        """Hold calls because of which the person opened a link at our desk, until they end or ask again."""
+        """Hold calls whose link the person opened at our desk, until they end or ask again."""
         for call in calls:
-            call.round = None  # the answer is sent: no other process may give it once more
+            call.round = None  # the answer is sent; no other process may send it again
             if not call.browsing:
                 call.browsing = True
                 call.open += 1
@@ -91,7 +89,7 @@ class Holding:
             call.held = self._tasks.run(self._hold(call))
 
     def stop(self, call: RelayedCall) -> None:
-        """Hold a call no longer."""
+        """Stop holding a call."""
         if call.held is not None:
             call.held.cancel()
             call.held = None
@@ -107,20 +105,20 @@ class Holding:
             logger.error("a call waits in this process only: %s", error)
             assert call.parked is not None
             parked = call.parked
-        if not parked.settled.done():  # else the outcome was sent
+        if not parked.settled.done():  # otherwise the outcome was sent
             call.answer(self._waiting(call, parked))
             parked.joinable_until = None
         call.port = None
 
     async def _show_life(self, call: RelayedCall, until: float, found: Parked | Ticket | None = None) -> None:
-        """Tell the client now and then, on the caller's own token, what to do: for the call, or one that was found."""
+        """Send progress notices that say what to do for the call, or for the call it waits for (`found`)."""
         asked = found.call if isinstance(found, Parked) else call
         while (left := until - time.monotonic()) > 0:
             call.show_life(BROWSER if asked.browsing else INBOX.format(inbox=self._state.options.inbox))
             await asyncio.sleep(min(left, BEAT))
 
     async def park(self, call: RelayedCall, ticket: str | None = None) -> Parked:
-        """Give a call a ticket, or the one that it had. It is in the store before anybody hears of it."""
+        """Give a call a ticket, or its old one. The store has it before the client does."""
         parked = self._parked(call, ticket)
         if (tickets := self._state.tickets) is not None and ticket is None:
             await tickets.open(parked, self._state.options.wait)
@@ -139,7 +137,7 @@ class Holding:
         return parked
 
     def abandon(self, call: RelayedCall) -> Parked | None:
-        """Keep a call answerable that its client cancelled; None when it is to be withdrawn at once."""
+        """Keep a cancelled call answerable for the grace time; None when it must be withdrawn at once."""
         if not call.open or not self._state.options.grace or self._state.ending:
             return None
         self.stop(call)
@@ -149,7 +147,7 @@ class Holding:
         return parked
 
     async def find_same(self, call: RelayedCall) -> Parked | Ticket | None:
-        """The same call, if it waits for its person already: here, in another process, or in none."""
+        """The same call, if it waits already: here, in another process, or only in the store."""
         binding = call.binding
         if (parked := self._state.parked.same(binding)) is not None:
             return parked
@@ -162,13 +160,13 @@ class Holding:
         found = None if tickets is None else await tickets.same(binding)
         if tickets is None or found is None or await tickets.standing(found) != "void":
             return found
-        # Its server's process is gone, and what that knew of the call with it: the new call is a new call.
-        await tickets.end(found.key, told(call, AMBIGUOUS.format(server=found.server), failed=True))
+        # The server process that asked is gone and kept nothing, so this is a new call.
+        await tickets.end(found.key, text_result(call, AMBIGUOUS.format(server=found.server), failed=True))
         call.notes.append(VOID.format(server=found.server))
         return None
 
     async def find_ticket(self, call: RelayedCall) -> Parked | Ticket | None:
-        """The call that a call of the `handraise_resume` tool is about, if it is the same person's."""
+        """The parked call that a `handraise_resume` call names, if it is the same person's."""
         ticket, person = str(call.arguments.get("ticket")), call.person.key
         if (parked := self._state.parked.find(ticket, person)) is not None:
             return parked
@@ -179,23 +177,23 @@ class Holding:
         return None if tickets is None else await tickets.find(ticket, person)
 
     async def wait(self, call: RelayedCall, found: Parked | Ticket | None) -> None:
-        """Wait for another call on behalf of this one: its client gets the outcome, or hears that it still waits."""
+        """Answer `call` with the outcome of another call, or say that it still waits."""
         if isinstance(found, Parked):
             self._extend(found)
             with self._attending(found):
                 outcome = await self._outcome(call, found, asyncio.shield(found.settled))
             if outcome is None and (tickets := self._state.tickets) is not None:
                 await tickets.open(found, self._state.options.wait)
-            found.joinable_until = None  # somebody knows of it again
+            found.joinable_until = None  # a client knows of it again
             call.answer(outcome or self._waiting(call, found))
             return
         tickets = self._state.tickets
         if tickets is None or found is None:
-            call.answer(told(call, NO_TICKET, failed=True))
+            call.answer(text_result(call, NO_TICKET, failed=True))
         elif found.outcome is not None:
-            call.answer(in_era_of(call, made(found.outcome)))
+            call.answer(in_era_of(call, Message(found.outcome)))
         elif await tickets.standing(found) == "void":
-            ended = told(call, AMBIGUOUS.format(server=found.server), failed=True)
+            ended = text_result(call, AMBIGUOUS.format(server=found.server), failed=True)
             await tickets.end(found.key, ended)
             call.answer(ended)
         else:
@@ -204,7 +202,7 @@ class Holding:
 
     @contextmanager
     def _attending(self, parked: Parked) -> Iterator[None]:
-        """While another call waits for it, an answer reaches the client by itself."""
+        """Mark a parked call as attended: an answer reaches the client by itself."""
         self._state.set_attended(parked.call, True)
         try:
             yield
@@ -212,7 +210,7 @@ class Holding:
             self._state.set_attended(parked.call, parked.settled.done())
 
     def _extend(self, parked: Parked) -> None:
-        """While another call waits for it, the grace time of a cancelled call does not end."""
+        """Extend the grace time of a cancelled call while another call waits for it."""
         if parked.joinable_until is not None:
             options = self._state.options
             parked.joinable_until = time.monotonic() + options.hold + options.grace
@@ -220,7 +218,7 @@ class Holding:
     async def _outcome(
         self, call: RelayedCall, found: Parked | Ticket, settled: asyncio.Future[Message]
     ) -> Message | None:
-        """How a parked call ends, if it does so while the client of this one is patient."""
+        """The outcome of a parked call; None if it does not end within the hold time of `call`."""
         until = call.began + self._state.options.hold
         alive = asyncio.ensure_future(self._show_life(call, until, found))
         both: set[asyncio.Future[Any]] = {alive, settled}
@@ -237,11 +235,11 @@ class Holding:
         browsing = isinstance(found, Parked) and found.call.browsing
         sentence = IN_BROWSER if browsing else WAITING
         text = sentence.format(server=server, ticket=ticket, where=self._state.options.where)
-        # A client that knows a tool's output schema takes a result without structured content only as an error.
-        return told(call, text, failed=not self._state.is_sure_to_park(call.peer))
+        # A client that knows a tool's output schema accepts a result without structured content only as an error.
+        return text_result(call, text, failed=not self._state.is_sure_to_park(call.peer))
 
     async def release(self, call: RelayedCall) -> bool:
-        """Whether answers may go to the server from here; else another process took the call over, and ends it."""
+        """Whether this process may send answers to the server. If not, another process took over and ends the call."""
         tickets, parked = self._state.tickets, call.parked
         if tickets is None or parked is None or await tickets.send(parked):
             return True
@@ -250,20 +248,20 @@ class Holding:
         return False
 
     def settle(self, call: RelayedCall, message: Message) -> None:
-        """The call came to its end."""
+        """Answer a call that ended, and settle its ticket."""
         self.stop(call)
-        call.answer(message)  # one that got a ticket has no port
+        call.answer(message)  # a parked call has no port
         if call.parked is not None:
             call.port = None
             self._state.parked.settle(call.parked, message)
 
     def lost(self, call: RelayedCall) -> Message:
-        """What a call is told whose server is gone."""
+        """The response for a call whose server is gone."""
         asked = call.state != "new" and (call.open or call.parked is not None)
-        return told(
+        return text_result(
             call, (AMBIGUOUS if asked else LOST).format(server=call.source.upstream.name), failed=True
         )
 
     async def aclose(self) -> None:
-        """Hold and park nothing more."""
+        """Stop holding all calls."""
         await self._tasks.aclose()

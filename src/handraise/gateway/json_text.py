@@ -1,9 +1,8 @@
-"""JSON text under limits: read once, and written anew on one line.
+"""JSON text under limits: parsed once, and written anew on one line.
 
-Two programs may read the same bytes in two ways: a member that is named twice, a line feed between two members, a
-number that is too long for one of them. So the gateway never passes bytes on. It reads a text here, judges the value,
-and writes the value anew: on one line, in ASCII. The text of numbers is kept, because `1.0` and `1` differ for some
-programs.
+Two programs may read the same bytes differently: a member that appears twice, a line feed between two members, a number
+that is too long for one of them. So the gateway never passes bytes on. It parses a text here, judges the value, and
+writes the value anew: on one line, in ASCII. Numbers keep their text, because `1.0` and `1` differ for some programs.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ MOST_DIGITS: Final = 1000
 """Digits of a number."""
 
 MOST_VALUES: Final = 1_000_000
-"""Values and names. 16 MiB of short numbers would take a hundred times the memory."""
+"""Values and names. 16 MiB of short numbers would need a hundred times the memory."""
 
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
 
 class WrittenInteger(int):
-    """An integer with the text that it had, where Python writes another one. There is only one: `-0`."""
+    """An integer whose text Python would change. There is only one: `-0`."""
 
     text = "-0"
 
@@ -37,15 +36,15 @@ _MINUS_ZERO: Final = WrittenInteger(0)
 
 
 class Fraction(float):
-    """A number with the text that it had, where Python writes another one: `1e2`, `0.10`."""
+    """A number whose text Python would change, such as `1e2` or `0.10`."""
 
-    __slots__ = ("text",)  # a text has up to a million of them
+    __slots__ = ("text",)  # one JSON text may have a million of them
 
     text: str
 
 
 class JsonError(ValueError):
-    """A text that is refused. `value` is what could be read of it; None when it is no JSON at all."""
+    """A refused text. `value` is what could be parsed of it; None when it is not JSON at all."""
 
     def __init__(self, why: str, value: Any = None) -> None:
         super().__init__(why)
@@ -53,9 +52,9 @@ class JsonError(ValueError):
 
 
 def parse_json(raw: bytes) -> Any:
-    """The value of a text; JsonError when the text breaks a limit, or could be read in two ways.
+    """Parse a text; JsonError when it breaks a limit or has two readings.
 
-    A lone surrogate, as a program writes that cuts an emoji in two, is read as the replacement character U+FFFD.
+    A lone surrogate (half an emoji) becomes the replacement character U+FFFD.
     """
     if len(raw) > LONGEST:
         raise JsonError(f"it is longer than {LONGEST // 2**20} MiB")
@@ -76,7 +75,7 @@ def parse_json(raw: bytes) -> Any:
     except RecursionError:
         raise JsonError(f"it is nested deeper than {DEEPEST} levels") from None
     except ValueError:
-        raise JsonError("it is no JSON") from None
+        raise JsonError("it is not JSON") from None
     if not _is_shallow(value):
         reading.problem = f"it is nested deeper than {DEEPEST} levels"
     if reading.problem is not None:
@@ -85,12 +84,12 @@ def parse_json(raw: bytes) -> Any:
 
 
 def _may_have_too_many(raw: bytes) -> bool:
-    """Whether there may be more values than one text may have: each but the first stands behind one of these."""
+    """Whether the text may have too many values. Each value but the first follows one of these signs."""
     return sum(raw.count(sign) for sign in (b",", b"[", b"{", b":")) > MOST_VALUES
 
 
 class _Reading:
-    """The hooks of one reading. They note a problem and go on, so that the id of a refused message is known."""
+    """The parser's hooks. They note a problem and continue, so that a refused message still has its id."""
 
     def __init__(self) -> None:
         self.problem: str | None = None
@@ -116,7 +115,7 @@ class _Reading:
         return kept
 
     def constant(self, text: str) -> None:
-        self._note(f"it has {text}, which is no JSON")
+        self._note(f"it has {text}, which is not JSON")
 
     def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = {_mended(name): _mended(value) for name, value in pairs}
@@ -129,7 +128,7 @@ class _Reading:
 
 
 def _mended(value: Any) -> Any:
-    """A value without lone surrogates; objects have none any more, because they were read before."""
+    """A value without lone surrogates. Nested objects were cleaned before."""
     if isinstance(value, str):
         return value if value.isascii() else _LONE.sub("\ufffd", value)
     return [_mended(each) for each in value] if isinstance(value, list) else value
@@ -146,7 +145,7 @@ def _is_shallow(value: Any) -> bool:
 
 
 def dump_json(value: Any) -> str:
-    """A value as one line of ASCII. ValueError for a number that JSON has not."""
+    """A value as one line of ASCII. ValueError for NaN and infinity."""
     if isinstance(value, dict):
         return "{" + ",".join([f"{json.dumps(name)}:{dump_json(each)}" for name, each in value.items()]) + "}"
     if isinstance(value, list | tuple):
@@ -157,7 +156,7 @@ def dump_json(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The same value with Python's own numbers, for parts that compare types."""
+    """The value with plain Python numbers."""
     if isinstance(value, dict):
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, list):

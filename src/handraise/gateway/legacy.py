@@ -1,4 +1,4 @@
-"""The relay on the revisions on which a server asks by a request of its own: 2025-06-18 and 2025-11-25."""
+"""The relay for 2025-06-18 and 2025-11-25, where a server asks with a request of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
 from handraise.client.recording import ASKER_ENDED
 from handraise.errors import HandraiseError, NotSupported, WireError
 from handraise.forms import SIZE_RULES
-from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model, redump
+from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import CLIENT, ClientDesk
 from handraise.gateway.links import Port
@@ -22,40 +22,48 @@ from handraise.gateway.messages import (
     INVALID_REQUEST,
     Id,
     Message,
-    fault,
-    known,
+    error_response,
+    id_key,
     notice,
     response,
 )
-from handraise.gateway.peers import JUNE, LEGACY, NOVEMBER, Peer, claimed_in, peer_of_initialize, union
+from handraise.gateway.peers import (
+    JUNE,
+    LEGACY,
+    NOVEMBER,
+    Peer,
+    add_modes,
+    peer_of_initialize,
+    server_info_in,
+)
 from handraise.gateway.relay import Relay
-from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, told
+from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, Question, UrlQuestion
 from handraise.revisions import Revision
-from handraise.wire import parse_url_required
+from handraise.wire import dump_question, parse_url_required
 
 logger = logging.getLogger(__name__)
 
 _MOST_PASSED: Final = 4096
 MOST_TIMES: Final = 3
-"""How often one call may be told that something is required first."""
+"""How often one call may get a -32042."""
 
 
 class LegacyRelay(Relay):
-    """Between a client that shook hands and its server."""
+    """The relay for a client that sent `initialize`."""
 
     peer: Peer | None = None
-    """The client, from its `initialize` on."""
+    """The client, after its `initialize`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._asked: dict[Id, ClientDesk] = {}
         self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
         self._beside: dict[Id, Message] = {}
-        """What a round wants from the client itself, beside questions."""
+        """Requests of a round to the client itself, such as sampling."""
         self._passed: dict[Id, Message] = {}
-        """Requests of the server's that the client was sent and has not answered, the oldest first."""
+        """Server requests that the client has not answered, oldest first."""
         self._links = RequiredLinks()
 
     def from_client(self, message: Message, port: Port | None = None) -> RelayedCall | None:
@@ -71,30 +79,32 @@ class LegacyRelay(Relay):
 
     def _prepared(self, call: RelayedCall) -> Message:
         message = self._offered(call)
-        if message.method != "initialize":  # before it has its answer, a client need not take requests
-            message.opens_links = not self.state.asks_here(self.peer, "url")
+        if (
+            message.method != "initialize"
+        ):  # until `initialize` is answered, a client need not accept requests
+            message.opens_links = not self.state.is_for_desk(self.peer, "url")
         return message
 
     def _offered(self, call: RelayedCall) -> Message:
-        """An `initialize` tells the server what our desk can do beside what the client can."""
+        """Add our desk's modes to the capabilities in `initialize`."""
         message = call.message
         if message.method != "initialize" or self.peer is None:
             return message
         call.amend = self._initialized
         message = message.with_(params=_without_asking_tasks(message.params))
-        if not self.state.serves(self.peer):
+        if not self.state.needs_desk(self.peer):
             return message
         offered = {
             "protocolVersion": NOVEMBER if self.peer.revision in LEGACY else self.peer.revision,
-            "capabilities": union(message.params.get("capabilities", {}), self.state.modes),
+            "capabilities": add_modes(message.params.get("capabilities", {}), self.state.modes),
         }
         return message.with_(params={**message.params, **offered})
 
     def _initialized(self, message: Message) -> Message:
-        """Note what the server says of itself; the client keeps the revision that it offered."""
+        """Note the server's revision and name. The client gets the revision that it offered."""
         result = message.result or {}
         message.source.revision = agreed = str(result.get("protocolVersion", ""))
-        message.source.claimed = claimed_in(result)
+        message.source.claimed = server_info_in(result)
         offered = self.peer.revision if self.peer is not None else agreed
         if offered in LEGACY and agreed in LEGACY and offered < agreed:
             return message.with_(result={**result, "protocolVersion": offered})
@@ -104,23 +114,23 @@ class LegacyRelay(Relay):
         if message.source.asks_in_rounds and message.round is None:
             self.run(self._refuse(message))
             return
-        if known(message.id) in self._questions or known(message.id) in self._passed:
-            # Otherwise the answer to one question could be recorded as consent to the other.
+        if id_key(message.id) in self._questions or id_key(message.id) in self._passed:
+            # Otherwise the answer to one question could count as consent to the other.
             why = "A request of this id is not answered yet."
-            self._link.send(fault(message.id, INVALID_REQUEST, why))
+            self._link.send(error_response(message.id, INVALID_REQUEST, why))
             return
         if message.method == ELICIT and message.id is not None:
-            calls = self._concerned(message)
+            calls = self._calls_behind(message)
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
             self._questions[message.id] = (message, task)
             return
         if message.round is not None and message.id is not None:
             self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
             self._beside[message.id] = message
-        self._passed[known(message.id)] = message
+        self._passed[id_key(message.id)] = message
         while len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
-        self._port_of(self._concerned(message)).send(message)
+        self._port_of(self._calls_behind(message)).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
         if message.method == CANCELLED and not self._take_back(message):
@@ -129,7 +139,7 @@ class LegacyRelay(Relay):
             super()._take_server_notice(message)
 
     def _take_back(self, message: Message) -> bool:
-        """A server cancels a request of its own; False when the request is another server's."""
+        """Cancel a server's own request; False when the request is another server's."""
         id = message.params.get("requestId", "")
         question, task = self._questions.get(id, (None, None))
         if (question or self._passed.get(id, message)).source is not message.source:
@@ -147,44 +157,44 @@ class LegacyRelay(Relay):
         super()._lost(source, last)
 
     def _take_reply(self, message: Message) -> None:
-        asked = self._asked.pop(known(message.id), None)
+        asked = self._asked.pop(id_key(message.id), None)
         if asked is not None:
             asked.reply = message
             asked.answer(message.result)
-        elif (wanted := self._beside.pop(known(message.id), None)) is not None:
-            self._passed.pop(known(message.id), None)
-            self.run(self._send_on(wanted, message, self._concerned(wanted)))
-        elif (passed := self._passed.pop(known(message.id), None)) is not None:
+        elif (wanted := self._beside.pop(id_key(message.id), None)) is not None:
+            self._passed.pop(id_key(message.id), None)
+            self.run(self._send_on(wanted, message, self._calls_behind(wanted)))
+        elif (passed := self._passed.pop(id_key(message.id), None)) is not None:
             if passed.method == "tasks/result" and "action" in (message.result or {}):
-                # No client was offered to answer questions so: the answer was not judged.
+                # The gateway offers no questions as tasks, so this answer was not judged.
                 logger.warning("the client answered a question as a task; it was not passed on")
-                message = fault(message.id, -32602, "Questions are not answered as tasks here.")
+                message = error_response(message.id, -32602, "Questions are not answered as tasks here.")
             self._link.send(message)
-        else:  # otherwise a client answers a question that waits at our desk, past policy and ledger
+        else:  # otherwise a client could answer a question at our desk, past policy and ledger
             super()._take_reply(message)
 
-    def _concerned(self, message: Message) -> list[RelayedCall]:
-        """The calls because of which a server may be asking: one, where the transport tells, or is the only one."""
+    def _calls_behind(self, message: Message) -> list[RelayedCall]:
+        """The calls that a server's request may belong to; one if the transport says which."""
         if message.about is not None and (call := self.calls.get(message.about)) is not None:
             return [call]
         return [call for call in self.calls.values() if call.may_ask and call.state != "new"]
 
     async def _ask(self, message: Message, calls: list[RelayedCall]) -> None:
-        """Have a server's question answered, and tell the server."""
+        """Get the answer to a server's question and send it."""
         try:
             await self._send_on(message, await self._answer(message, calls), calls)
         finally:
-            self._questions.pop(known(message.id), None)
-            if self._asked.pop(known(message.id), None) is not None:  # the client's dialog is still open
+            self._questions.pop(id_key(message.id), None)
+            if self._asked.pop(id_key(message.id), None) is not None:  # the client's dialog is still open
                 self._port_of(calls).send(notice(CANCELLED, {"requestId": message.id}))
 
     async def _send_on(self, message: Message, answer: Message, calls: list[RelayedCall]) -> None:
-        """Send an answer to the server, unless another process took its call over meanwhile."""
+        """Send an answer to the server, unless another process took over the call meanwhile."""
         if self._has_others(message) or all([await self.holding.release(call) for call in calls]):
             self._link.send(answer)
 
     def _has_others(self, message: Message) -> bool:
-        """Whether others of the same round wait: until they are answered, its server hears nothing."""
+        """Whether other requests of the same round wait. The server gets all answers of a round together."""
         if message.round is None:
             return False
         waiting = [*(each for each, _ in self._questions.values()), *self._beside.values()]
@@ -204,10 +214,10 @@ class LegacyRelay(Relay):
             await asking.refuse(error, message.source.revision, asker, calls)
             if error.rule in SIZE_RULES:
                 return response(message.id, dump_unshown(error))
-            return fault(message.id, -32602, f"{error.public} Rule: {error.rule}.")
-        here = self.state.asks_here(self.peer, question.mode) or not self._can_show(question)
+            return error_response(message.id, -32602, f"{error.public} Rule: {error.rule}.")
+        here = self.state.is_for_desk(self.peer, question.mode) or not self._can_show(question)
         if here and self.state.options.desk == "none":
-            return fault(message.id, -32602, "The client cannot show this question.")
+            return error_response(message.id, -32602, "The client cannot show this question.")
         if here or self.state.asks_for_passkey(asking, question, asker, calls):
             await self._keep(calls, message)
             with self.holding.hold(calls):
@@ -224,8 +234,8 @@ class LegacyRelay(Relay):
             if (reply := at_client.reply) is not None and decision.desk == CLIENT:
                 if reply.result is None:
                     return reply
-                if (written := at_client.as_written(decision)) is not None:
-                    return reply.with_(result=written)
+                if (result := at_client.own_result(decision)) is not None:
+                    return reply.with_(result=result)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
             self.holding.hold_for_page(calls)
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
@@ -234,7 +244,7 @@ class LegacyRelay(Relay):
         return response(message.id, dump_as_answer(decision))
 
     async def _keep(self, calls: list[RelayedCall], message: Message) -> None:
-        """Remember what was asked, where it came from a round that another process could go on with."""
+        """Keep the round of a question, so that another process can continue with it."""
         if len(calls) != 1:
             return
         calls[0].round = message.round if message.source.can_go_on else None
@@ -242,49 +252,53 @@ class LegacyRelay(Relay):
             await tickets.ask(calls[0].parked, calls[0].round)
 
     def _can_show(self, question: Question) -> bool:
-        """Whether the client's revision has such questions: 2025-06-18 has no choice of several options."""
+        """Whether the client's revision can show a question: 2025-06-18 has no multiple choice."""
         try:
-            return self.peer is None or self.peer.revision != JUNE or bool(redump(question, JUNE))
+            return (
+                self.peer is None
+                or self.peer.revision != JUNE
+                or bool(dump_question(question, Revision.JUNE_2025))
+            )
         except NotSupported:
             return False
 
     def _show(
         self, message: Message, question: Question, at_client: ClientDesk, calls: list[RelayedCall]
     ) -> None:
-        """Send a question to the client, in words of its own revision."""
+        """Send a question to the client in the form of its revision."""
         assert self.peer is not None
-        self._asked[known(message.id)] = at_client
+        self._asked[id_key(message.id)] = at_client
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
-            message = message.with_(params=redump(question, JUNE))
-        # A client that makes a task of it would hand the answer to the server later, past policy and ledger.
+            message = message.with_(params=dump_question(question, Revision.JUNE_2025))
+        # A client that answers as a task would give the answer to the server later, past policy and ledger.
         params = {name: value for name, value in as_judged(message.params).items() if name != "task"}
         if params != message.params:
             message = message.with_(params=params)
         self._port_of(calls).send(message)
 
     def _port_of(self, calls: list[RelayedCall]) -> Port:
-        """Where a request of the server's goes: with a call because of which it may come, if there is one."""
+        """The port for a server's request: that of a call that it may belong to, else the client's."""
         return next((call.port for call in reversed(calls) if call.port is not None), self.port)
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
-        at_desk = self.state.options.desk != "none" and self.state.asks_here(self.peer, "url")
+        at_desk = self.state.options.desk != "none" and self.state.is_for_desk(self.peer, "url")
         if call.rounds < MOST_TIMES and message.requires_links and at_desk:
             self.run(self._open_links(call, message), call)
         else:
             super()._finish(call, message)
 
     async def _open_links(self, call: RelayedCall, message: Message) -> None:
-        """Something has to be done in a browser first, and the client cannot open it: our desk can."""
+        """Show the links of a -32042 at our desk, because the client cannot open links. Then make the call again."""
         try:
             asking = await self.state.asking()
         except HandraiseError:
-            self.end(call, told(call, CANNOT_ASK, failed=True))
+            self.end(call, text_result(call, CANNOT_ASK, failed=True))
             return
         asker = self._asker(message.source, self.peer)
         with self.holding.hold([call]):
             done = await self._links.meet(asking, asker, call, message)
-        if not done:  # the links themselves stay here: the policy may have refused them
-            self.end(call, told(call, NOT_OPENED, failed=True))
+        if not done:  # the client does not get the links: the policy may have refused them
+            self.end(call, text_result(call, NOT_OPENED, failed=True))
             return
         call.rounds += 1
         self.calls.pop(call.key, None)
@@ -293,7 +307,7 @@ class LegacyRelay(Relay):
 
 
 def _without_asking_tasks(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The params of `initialize` without the offer to answer questions as tasks: a task's answer is not judged."""
+    """The params of `initialize` without elicitation as a task: the answer of a task is not judged."""
     capabilities = params.get("capabilities")
     match capabilities:
         case {"tasks": {"requests": {"elicitation": _, **kept}, **tasks}, **others}:
@@ -303,20 +317,20 @@ def _without_asking_tasks(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class RequiredLinks:
-    """A -32042 for a client that cannot open links: its person opens them from our desk."""
+    """The links of -32042 errors, which the person opens at our desk."""
 
     def __init__(self) -> None:
         self._finished: dict[str, asyncio.Event] = {}
 
     def noticed(self, message: Message) -> bool:
-        """Hear a completion notice; whether somebody here waited for it."""
+        """Handle a completion notice; whether somebody here waited for it."""
         finished = self._finished.get(str(message.params.get("elicitationId")))
         if finished is not None:
             finished.set()
         return finished is not None
 
     async def meet(self, asking: QuestionHandler, asker: Asker, call: RelayedCall, message: Message) -> bool:
-        """Have the person open what is required; True when all of it is done."""
+        """Ask the person to open each link; True when all are done."""
         try:
             questions = parse_url_required(message.body["error"].get("data"), asking.limits)
         except WireError as error:

@@ -1,4 +1,4 @@
-"""Byte streams in lines: a reader that hands out whole lines, a writer that says when it is full."""
+"""Byte streams as lines: a reader of whole lines, and a writer that says when it is full."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Stream: TypeAlias = IO[bytes]
 
 
 class LineReader(asyncio.Protocol):
-    """Hands every line on, without its line feed, in the moment in which it is complete."""
+    """Calls `took` with every complete line, without its line feed."""
 
     def __init__(
         self, took: Callable[[bytes], None], ended: Callable[[], None], too_long: Callable[[bytes], None]
     ) -> None:
-        """`too_long` gets the first bytes of a line that is longer than any message; the rest is not kept."""
+        """`too_long` gets the first bytes of a line over the size limit; the rest is dropped."""
         self._took = took
         self._ended = ended
         self._too_long = too_long
@@ -34,7 +34,7 @@ class LineReader(asyncio.Protocol):
         self._transport: asyncio.ReadTransport | None = None
 
     async def open(self, stream: Stream) -> None:
-        """Start to read; what no event loop can wait for, as a plain file or /dev/null, by a thread."""
+        """Start to read. A thread reads a plain file or a device, for which no event loop can wait."""
         loop = asyncio.get_running_loop()
         if not _is_device(stream):
             with contextlib.suppress(ValueError, NotImplementedError):
@@ -54,7 +54,7 @@ class LineReader(asyncio.Protocol):
         self._gather(rest)
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._parts:  # a last line without its end is a line all the same
+        if self._parts:  # the last line may have no line feed
             self._hand_on()
         self._ended()
 
@@ -74,11 +74,11 @@ class LineReader(asyncio.Protocol):
             return
         try:
             self._took(line)
-        except Exception:  # otherwise the lines behind it are lost
+        except Exception:  # otherwise the next lines would be lost
             logger.exception("a line could not be handled")
 
     def pause(self) -> None:
-        """Read nothing for a while: whoever gets the lines is slower than we are."""
+        """Stop reading for a while."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
 
@@ -93,25 +93,25 @@ class LineReader(asyncio.Protocol):
             self._transport.close()
 
     def _read_all(self, stream: Stream, loop: asyncio.AbstractEventLoop) -> None:
-        with stream, contextlib.suppress(RuntimeError):  # of a loop that is over: nobody reads any more
+        with stream, contextlib.suppress(RuntimeError):  # the loop is closed
             while data := os.read(stream.fileno(), 65536):
                 loop.call_soon_threadsafe(self.data_received, data)
             loop.call_soon_threadsafe(self.connection_lost, None)
 
 
 class LineWriter(asyncio.BaseProtocol):
-    """Writes lines, and tells when too much waits to be written."""
+    """Writes lines. Calls `on_full` when too much waits to be written, and `on_ready` afterwards."""
 
     def __init__(self) -> None:
-        self.on_full: Callable[[], None] = _nothing
-        self.on_ready: Callable[[], None] = _nothing
+        self.on_full: Callable[[], None] = lambda: None
+        self.on_ready: Callable[[], None] = lambda: None
         self._transport: asyncio.WriteTransport | None = None
         self._file: Stream | None = None
         self._early: list[bytes] = []
         self._gone = asyncio.Event()
 
     async def open(self, stream: Stream) -> None:
-        """Start to write; a plain file at once and in place."""
+        """Start to write. A plain file is written synchronously."""
         loop = asyncio.get_running_loop()
         try:
             self._transport, _ = await loop.connect_write_pipe(lambda: self, stream)
@@ -142,7 +142,7 @@ class LineWriter(asyncio.BaseProtocol):
         self._gone.set()
 
     async def close(self) -> None:
-        """Write what waits, then let go."""
+        """Write the rest, then close."""
         if self._transport is not None:
             self._transport.close()
             await self._gone.wait()
@@ -151,9 +151,5 @@ class LineWriter(asyncio.BaseProtocol):
 
 
 def _is_device(stream: Stream) -> bool:
-    """Whether it is a device without a person at it. asyncio takes one for a terminal, and fails later."""
+    """Whether it is a device such as /dev/null. asyncio takes it for a terminal, and fails later."""
     return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
-
-
-def _nothing() -> None:
-    pass

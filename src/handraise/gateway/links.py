@@ -1,4 +1,4 @@
-"""The two ports of a relay: the link to a server, and the way back to a client."""
+"""The two ends of a relay: the link to a server, and the port back to a client."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault
+from handraise.gateway.messages import SERVER_FAULT, Message, error_response
 from handraise.gateway.upstreams import Source
 
 logger = logging.getLogger(__name__)
 
 
 class Destination(NamedTuple):
-    """Where a message of the client's goes: the server, and the message in the server's own names."""
+    """The server that a client's message goes to, and the message with the server's own names."""
 
     source: Source
     message: Message
 
 
 class Link(Protocol):
-    """The way to a server. Whoever owns it sets the two callbacks before it sends anything."""
+    """The connection to a server. Its owner sets the two callbacks before it sends anything."""
 
     on_message: Callable[[Message], None]
     on_closed: Callable[[Source, bool], None]
-    """Told which server is gone, and whether it was the last."""
+    """Called with the server that is gone, and whether it was the last."""
 
     def source_of(self, message: Message) -> Source:
-        """The server to which a message of the client's goes, as far as it is known yet."""
+        """The server that a client's message goes to, as far as it is known."""
         ...
 
     async def locate(self, message: Message) -> Destination | None:
-        """Find out where a message goes, and ask the servers if need be; None when none of them has this."""
+        """Find where a message goes; ask the servers if necessary. None when no server has its target."""
         ...
 
     def send(self, message: Message) -> None:
@@ -39,16 +39,16 @@ class Link(Protocol):
         ...
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        """Go on with a round that another process was asked in; False where that is left to the caller."""
+        """Ask a round from another process again; False when the caller must do it."""
         ...
 
     async def aclose(self) -> None:
-        """Let the server go."""
+        """Disconnect the server."""
         ...
 
 
 class DirectLink:
-    """What a link that leads to one server has: there is nothing to find out, and it knows no rounds."""
+    """Base of links to one server."""
 
     def __init__(self, source: Source) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
@@ -60,18 +60,16 @@ class DirectLink:
         raise NotImplementedError
 
     def deliver(self, message: Message) -> None:
-        """Hand a message of the server's on. A failure of ours ends this message only, and no other one."""
+        """Pass on a message from the server. A failure here affects this message only."""
         message.source = self.source
         try:
             self.on_message(message)
         except Exception:
             logger.exception("a message of %s could not be handled", self.source.upstream.name)
             if message.is_request:
-                self.send(fault(message.id, SERVER_FAULT, "The gateway could not handle this request."))
-
-    def take_unread(self, error: Unreadable) -> None:
-        """The server answered, and nobody can read it: the request ends with an error instead."""
-        self.deliver(error.stand_in())
+                self.send(
+                    error_response(message.id, SERVER_FAULT, "The gateway could not handle this request.")
+                )
 
     def source_of(self, message: Message) -> Source:
         return self.source
@@ -84,7 +82,7 @@ class DirectLink:
 
 
 class Port(Protocol):
-    """The way back to a client: all of it, or the answer to one of its requests."""
+    """The connection back to a client, or the response to one of its requests."""
 
     def send(self, message: Message) -> None:
         """Send a message, now or when there is room."""
@@ -92,7 +90,7 @@ class Port(Protocol):
 
 
 class Bridge:
-    """What every link over another has; how it sends, and what it makes of what comes, is its own."""
+    """Base of links that translate for another link."""
 
     def __init__(self, link: Link) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None

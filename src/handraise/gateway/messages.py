@@ -1,4 +1,4 @@
-"""JSON-RPC messages: read from bytes once, judged as they were read, and written anew."""
+"""JSON-RPC messages: parsed from bytes once under limits, and written anew."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ PROGRESS: Final = "notifications/progress"
 SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 
 NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The methods that may ask, and the member of their params that says what is called."""
-
+"""The methods during which a server may ask, and the member of their params that names the target."""
 
 Id: TypeAlias = int | str
 
@@ -27,15 +26,14 @@ PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 SERVER_FAULT: Final = -32000
 ACCOUNT_NEEDED: Final = -32090
-"""The code of an error that says nothing about the server but that it wants an account."""
-
+"""Our error code for: the server wants the person to connect an account."""
 
 _LARGE: Final = 256 * 1024
-"""Bytes of a message that takes noticeable time to read."""
+"""Bytes from which parsing a message takes noticeable time."""
 
 
 class Unreadable(Exception):
-    """A message that is refused to its sender and never passed on. `id` is its own, where that could be read."""
+    """A message that cannot be parsed. It is refused and never passed on. `id` is its id, if it could be read."""
 
     def __init__(self, why: str, code: int, id: Id | None, *, is_request: bool, is_response: bool) -> None:
         super().__init__(why)
@@ -45,17 +43,19 @@ class Unreadable(Exception):
         self._code = code
 
     def refusal(self) -> Message:
-        """The error for its sender. That of a response has no id: the sender may have a request of the same id."""
+        """The error for the sender. For a response it has no id: the sender may have a request with the same id."""
         id = None if self.is_response else self.id
-        return fault(id, self._code, f"This message was not passed on: {self}.")
+        return error_response(id, self._code, f"This message was not passed on: {self}.")
 
-    def stand_in(self) -> Message:
-        """The error that takes the place of an unreadable response, so that nobody waits for it in vain."""
-        return fault(self.id, SERVER_FAULT, f"The answer could not be read and was not passed on: {self}.")
+    def replacement(self) -> Message:
+        """The error that the receiver gets instead of an unreadable response."""
+        return error_response(
+            self.id, SERVER_FAULT, f"The answer could not be read and was not passed on: {self}."
+        )
 
 
 class Message:
-    """One message. `body` is the message as it was read, and `raw` is the body written anew."""
+    """One message. `body` is the parsed message, and `raw` is the body written anew."""
 
     __slots__ = (
         "_raw",
@@ -78,19 +78,19 @@ class Message:
         self.id: Id | None = id if _is_id(id) else None
         self.method: str | None = method if isinstance(method, str) else None
         self.about: Id | None = None
-        """The request to which a server's message belongs, where the transport says so."""
+        """The request that a server's message belongs to, if the transport says so."""
         self.among: tuple[Id, ...] = ()
-        """The requests to one of which it belongs, where nobody can tell to which."""
+        """Candidates for that request, if the transport does not say."""
         self.source: Any = None
-        """Which server it came from; of a call that passed its guards, which one it is for."""
+        """The server that sent it. For a call that passed its guards: the server that it is for."""
         self.round: dict[str, Any] | None = None
-        """The round of 2026-07-28 that a question comes from, where it was made a request of."""
+        """The 2026-07-28 round that this request was made from."""
         self.bridged = False
-        """A round that we made of a live call: its state is good in this process only."""
+        """A round that we made from a live call: its state is valid in this process only."""
         self.status: int | None = None
-        """The HTTP status with which it came."""
+        """The HTTP status of the response it came in."""
         self.opens_links = False
-        """Whether its client may be asked to open a link while it waits for the answer."""
+        """Whether its client can be asked to open a link while this request runs."""
 
     @property
     def raw(self) -> bytes:
@@ -115,28 +115,28 @@ class Message:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result of a response that has one."""
+        """The result of a response; None for an error."""
         result = self.body.get("result")
         return result if isinstance(result, dict) else None
 
     @property
     def asks(self) -> bool:
-        """Whether it is a result that asks for input instead of ending the call."""
+        """Whether it is a round: a result that asks for input."""
         return self.result is not None and self.result.get("resultType") == "input_required"
 
     @property
     def requires_links(self) -> bool:
-        """Whether it is a response that says that something has to be done in a browser first."""
+        """Whether it is a -32042: the person must open links first."""
         error = self.body.get("error")
         return isinstance(error, dict) and error.get("code") == URL_REQUIRED
 
     @property
     def failed(self) -> bool:
-        """Whether it is a response that says that something went wrong."""
+        """Whether it is an error, or a tool's result that says it failed."""
         return self.result is None or self.result.get("isError") is True
 
     def with_(self, **changes: Any) -> Message:
-        """The same message with other members."""
+        """A copy with other members."""
         changed = Message({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
@@ -144,65 +144,60 @@ class Message:
         return changed
 
 
-def readdressed(cancel: Message, key: Id) -> Message:
-    """A notice that a request is cancelled, about the request of this id."""
+def cancel_for(cancel: Message, key: Id) -> Message:
+    """The cancel notice for the request with this id."""
     params = cancel.params
     return cancel if params.get("requestId") == key else cancel.with_(params={**params, "requestId": key})
 
 
-def known(id: Id | None) -> Id:
-    """An id to look something up by; there is nothing for none. 0 is an id like any other."""
+def id_key(id: Id | None) -> Id:
+    """The id as a dictionary key; "" for none, which no dictionary contains."""
     return "" if id is None else id
 
 
-def made(body: dict[str, Any]) -> Message:
-    """A message of our own."""
-    return Message(body)
-
-
 def request(id: Id, method: str, params: Mapping[str, Any] | None = None) -> Message:
-    """A request of our own."""
-    return made({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})})
+    """A new request."""
+    return Message({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})})
 
 
 def notice(method: str, params: Mapping[str, Any]) -> Message:
-    """A notification of our own."""
-    return made({"jsonrpc": "2.0", "method": method, "params": dict(params)})
+    """A new notification."""
+    return Message({"jsonrpc": "2.0", "method": method, "params": dict(params)})
 
 
 def response(id: Id | None, result: Mapping[str, Any]) -> Message:
-    """A result of our own."""
-    return made({"jsonrpc": "2.0", "id": id, "result": dict(result)})
+    """A new response with a result."""
+    return Message({"jsonrpc": "2.0", "id": id, "result": dict(result)})
 
 
-def fault(id: Id | None, code: int, message: str, data: Any = None) -> Message:
-    """An error of our own."""
+def error_response(id: Id | None, code: int, message: str, data: Any = None) -> Message:
+    """A new response with an error."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return made({"jsonrpc": "2.0", "id": id, "error": error})
+    return Message({"jsonrpc": "2.0", "id": id, "error": error})
 
 
-def nowhere(id: Id | None) -> Message:
-    """What is told about a request when no server has what it is about."""
-    return fault(id, -32602, "None of the servers has this.")
+def unknown_target(id: Id | None) -> Message:
+    """The error for a request that no server can serve."""
+    return error_response(id, -32602, "None of the servers has this.")
 
 
 def parse_message(raw: bytes) -> Message:
-    """The one message in some bytes. Raises `Unreadable` for anything that two programs could read in two ways."""
+    """Parse one message. `Unreadable` for anything that two programs could read in two ways."""
     try:
         body = parse_json(raw)
     except JsonError as error:
         if error.value is None:
-            raise unread(str(error), raw) from None
+            raise unparsable(str(error), raw) from None
         raise _refused(str(error), error.value) from None
     if (why := _problem(body) or _misspelled(body)) is not None:
         raise _refused(why, body)
     return Message(body)
 
 
-async def parse_aside(raw: bytes) -> Message:
-    """The same, without holding others up while a large message is read."""
+async def parse_off_loop(raw: bytes) -> Message:
+    """Like `parse_message`; a large message is parsed in a thread."""
     return await asyncio.to_thread(parse_message, raw) if len(raw) > _LARGE else parse_message(raw)
 
 
@@ -213,8 +208,8 @@ _BEGINNING: Final = re.compile(
 _END: Final = re.compile(rb'"id"\s*:\s*%b\s*\}\s*\Z' % _ID)
 
 
-def unread(why: str, raw: bytes) -> Unreadable:
-    """The refusal of bytes that are too long or no JSON. Where SDKs write an id, it is looked for."""
+def unparsable(why: str, raw: bytes) -> Unreadable:
+    """The error for bytes that are too long or not JSON. It looks for the id where SDKs write one."""
     found = _BEGINNING.match(raw)
     if found is None:
         return Unreadable(why, PARSE_ERROR, None, is_request=False, is_response=False)
@@ -227,8 +222,8 @@ def unread(why: str, raw: bytes) -> Unreadable:
 
 
 def too_long(start: bytes) -> Unreadable:
-    """The refusal of a message that is longer than any may be, by its first bytes."""
-    return unread(f"it is longer than {LONGEST // 2**20} MiB", start)
+    """The error for a message over the size limit, from its first bytes."""
+    return unparsable(f"it is longer than {LONGEST // 2**20} MiB", start)
 
 
 def _refused(why: str, body: Any) -> Unreadable:
@@ -253,15 +248,15 @@ _REQUESTS: Final = (
     *("initialize", "ping", "server", "tools", "prompts", "resources", "completion", "logging"),
     *("sampling", "roots", "elicitation", "tasks", "subscriptions"),
 )
-"""What the methods of the protocol's requests begin with. A notification of such a name could run all the same."""
+"""First parts of the protocol's request methods. Some servers run such a method even if it comes without an id."""
 
 
 def _problem(body: Any) -> str | None:
-    """Why some JSON is no message of JSON-RPC; None when it is one. A member that is null counts as absent."""
+    """Why a JSON value is not a JSON-RPC message; None when it is one. A null member counts as absent."""
     if isinstance(body, list):
         return "it is a batch, which no revision that asks has; send each message by itself"
     if not isinstance(body, dict):
-        return "it is no object"
+        return "it is not an object"
     if body.get("jsonrpc") != "2.0":
         return "its member jsonrpc is not 2.0"
     method, error = body.get("method"), body.get("error")
@@ -277,51 +272,51 @@ def _problem(body: Any) -> str | None:
     if error is not None and not (isinstance(error, dict) and isinstance(error.get("code"), int | float)):
         return "its error has no code"
     if not _is_id(body.get("id")) and not (error is not None and body.get("id") is None):
-        return "its id is neither a text nor an integer"
+        return "its id is neither a string nor an integer"
     return None
 
 
 def _problem_of_request(body: dict[str, Any], method: object) -> str | None:
     params = body.get("params")
     if not isinstance(method, str):
-        return "its method is no text"
+        return "its method is not a string"
     if params is not None and not isinstance(params, dict):
-        return "its params are no object"
+        return "its params are not an object"
     if (why := _problem_of_call(method, params or {})) is not None:
         return why
     if "id" not in body:
         first = method.partition("/")[0]
         return f"a request of the method {method} needs an id" if first in _REQUESTS else None
     if not _is_id(body["id"]):
-        return "its id is neither a text nor an integer"
+        return "its id is neither a string nor an integer"
     return "it is a notification, which has no id" if method.startswith("notifications/") else None
 
 
 def _problem_of_call(method: str, params: Mapping[str, Any]) -> str | None:
-    """Why a guard could not tell what a call is about. A server may read `["pay"]` as the name `pay`."""
+    """Why a guard could not judge a call: a server may read `["pay"]` as the name `pay`."""
     if method in NAMED and not isinstance(params.get(NAMED[method]), str):
-        return f"its {NAMED[method]} is no text"
+        return f"its {NAMED[method]} is not a string"
     if method in NAMED and not isinstance(params.get("arguments"), dict | None):
-        return "its arguments are no object"
+        return "its arguments are not an object"
     if method == CANCELLED and not (params.get("requestId") is None or _is_id(params["requestId"])):
-        return "its requestId is neither a text nor an integer"
+        return "its requestId is neither a string nor an integer"
     return None
 
 
 def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
-    """Why the members that decide about questions cannot be read, if they cannot."""
+    """Why members that carry questions have a wrong type; None when they are fine."""
     for part in (_object(body, "params"), _object(body, "result")):
         meta = part.get("_meta")
         if not isinstance(meta, dict | None):
-            return "its _meta is no object"
+            return "its _meta is not an object"
         for name in ("progressToken", SUBSCRIPTION_KEY):
             if not isinstance((meta or {}).get(name), int | float | str | None):
-                return f"its {name} is neither a text nor a number"
+                return f"its {name} is neither a string nor a number"
         wanted = part.get("inputRequests")
         if wanted is not None and not (
             isinstance(wanted, dict) and all(isinstance(each, dict) for each in wanted.values())
         ):
-            return "its inputRequests are no object of objects"
+            return "its inputRequests are not an object of objects"
     return None
 
 
@@ -344,9 +339,10 @@ _FIELD: Final = _names("type title description default enum enumNames oneOf anyO
 
 
 def _misspelled(body: dict[str, Any]) -> str | None:
-    """Why a message has two readings, if it has: some programs read member names in any case, and the last one counts.
+    """Why a message has two readings; None when it has one.
 
-    Only the members that decide about calls and questions are looked at. What else a message has is not ours.
+    The attack: some programs ignore the case of member names, and the last one counts. Only members that decide about
+    calls and questions are checked.
     """
     for members, names in _decisive(body):
         for member in members:
@@ -394,7 +390,7 @@ def _in_question(params: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Ma
 
 
 def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a server's message wants from the client, wherever it stands: in a round, in a task, in a notice of one."""
+    """The input requests in a server's message: in a round, a task, or a notice about a task."""
     wanted = [_object(_object(body, name), "inputRequests") for name in ("result", "params")]
     return [each for requests in wanted for each in requests.values() if isinstance(each, dict)]
 

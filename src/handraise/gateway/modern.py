@@ -1,4 +1,4 @@
-"""The relay on 2026-07-28, where a server asks by ending the round and the client answers by repeating its request."""
+"""The relay for 2026-07-28, where a server asks by ending the round and the client answers with a retry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handraise.client.calls import HostCall
 from handraise.client.recording import ASKER_ENDED
 from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError
-from handraise.gateway.asking import Asker, QuestionHandler, as_judged, begin_round, note_for_model
+from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientDesk
 from handraise.gateway.links import Port
@@ -23,59 +23,59 @@ from handraise.gateway.messages import (
     NAMED,
     SERVER_FAULT,
     Message,
-    fault,
-    nowhere,
+    error_response,
     response,
+    unknown_target,
 )
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
     MODERN,
     ROUND,
     Peer,
-    claimed_in,
+    add_modes,
+    call_identity,
     envelope_of,
-    likeness,
-    params_at_first,
+    params_without_round,
     peer_of_envelope,
-    union,
+    server_info_in,
 )
 from handraise.gateway.relay import Relay
-from handraise.gateway.sentences import CANNOT_ASK, told
+from handraise.gateway.sentences import CANNOT_ASK, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, UrlQuestion
 
 _MOST_ROUNDS: Final = 256
 _ROUNDS_A_CALL: Final = 20
 _KEPT: Final = 30.0
-"""Seconds for which the outcome of a retry is kept, for a client that sends the retry again."""
+"""Seconds that the outcome of a retry is kept for a client that sends the retry again."""
 _INVALID: Final = "Invalid or expired requestState."
 
 
 class RelayedRound:
-    """A round on its way: what went on to the client, and what was decided without it."""
+    """A round at the client, with the answers that were decided without the client."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.at_client: dict[str, tuple[ClientDesk, asyncio.Future[Decision]]] = {}
         self.decided: dict[str, dict[str, Any]] = {}
         self.later: dict[str, Mapping[str, Any]] = {}
-        """Questions for our desk, asked once the client did its own part: until then it has to wait for nobody."""
+        """Questions for our desk. They are asked after the client did its part, so that it need not wait for them."""
         self.asked: frozenset[str] = frozenset()
-        """What the client was asked. Its answers to anything else are not passed on."""
+        """Keys of the questions that the client got. Its answers to other keys are dropped."""
         self.notes: list[str] = []
         self.opened = False
-        """Whether the person opened a link of it at our desk."""
-        self.cause: HostCall | None = None
-        """What a desk was told of the call, of which the retry is the next part."""
+        """Whether the person opened a link of the round at our desk."""
+        self.reported: HostCall | None = None
+        """The call as desks know it. The retry continues it."""
         self.sent: str | None = None
-        """The canonical answers with which the client used it up."""
+        """The client's answers in canonical form, once it used the round."""
         self.given: dict[str, Any] | None = None
         """The answers that went to the server."""
         self.retry: RelayedCall | None = None
-        """The call that used it up, while it runs and shortly after."""
+        """The call that used the round, while it runs and shortly after."""
 
     def use(self, retry: RelayedCall, sent: str) -> None:
-        """Have one retry go on with it. The same retry again gets the same outcome."""
+        """Use the round for one retry. The same retry again gets the same outcome."""
         self.sent, self.retry = sent, retry
         retry.outcome = asyncio.get_running_loop().create_future()
         retry.outcome.add_done_callback(self._keep_a_while)
@@ -87,34 +87,34 @@ class RelayedRound:
         self.retry = None
 
     def end(self, why: str | None = None) -> None:
-        """Nobody will answer it any more."""
+        """Withdraw the questions at the client."""
         for _, deciding in self.at_client.values():
             deciding.cancel(why)
-        if self.cause is not None:
-            self.cause.end(None)
+        if self.reported is not None:
+            self.reported.end(None)
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
-        """The answers for the server: the client's as it sent them, unless they may not leave; ours beside them."""
+        """The answers for the server: the client's, after the policy judged them, and ours."""
         for key, (at_client, _) in self.at_client.items():
             at_client.answer(sent.get(key))
         answers = {**sent, **self.decided}
         for key, (at_client, deciding) in self.at_client.items():
             decision = await deciding
-            written = at_client.as_written(decision)
-            answers[key] = dump_as_answer(decision) if written is None else written
+            result = at_client.own_result(decision)
+            answers[key] = dump_as_answer(decision) if result is None else result
             if (note := note_for_model(decision, self.source.upstream.name)) is not None:
                 self.notes.append(note)
         return answers
 
 
 class ModernRelay(Relay):
-    """Between a client and its server, both without a handshake."""
+    """The relay for a client that sends no `initialize`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._rounds: OrderedDict[tuple[str | None, ...], RelayedRound] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
-        """The envelope of the client's first request, for calls that a client of the revisions before made."""
+        """The envelope of the client's first request, for calls that a legacy client made."""
 
     async def aclose(self) -> None:
         for round_ in self._rounds.values():
@@ -130,11 +130,11 @@ class ModernRelay(Relay):
         return peer_of_envelope(message.params)
 
     def _prepared(self, call: RelayedCall) -> Message:
-        """Every request tells the server what our desk can do beside what the client can."""
+        """Add our desk's modes to the capabilities in the request."""
         message, peer = call.message, call.peer
-        if peer is None or not self.state.serves(peer):
+        if peer is None or not self.state.needs_desk(peer):
             return message
-        declared = union(peer.capabilities, self.state.modes)
+        declared = add_modes(peer.capabilities, self.state.modes)
         meta = {**message.params["_meta"], CAPABILITIES_KEY: declared}
         return message.with_(params={**message.params, "_meta": meta})
 
@@ -144,22 +144,22 @@ class ModernRelay(Relay):
             self.revive()
         if message.method not in NAMED or all(message.params.get(name) is None for name in ROUND):
             return super()._take_request(message, port)
-        call = self._made(message, port)
+        call = self._new_call(message, port)
         state = message.params.get("requestState")
         round_ = self._rounds.get(_round_key(state, message)) if isinstance(state, str | None) else None
         self.run(self._take_unasked(call) if round_ is None else self._go_on(call, round_), call)
         return call
 
     async def _take_unasked(self, call: RelayedCall) -> None:
-        """An answer to a round that this process did not pass on, as after a restart of the gateway.
+        """Handle an answer to a round that this process did not pass on, as after a restart of the gateway.
 
-        It is recorded. It reaches a server that can go on with calls of another process, and no other one.
+        The answer is recorded. It is passed on only to a server that can continue calls of another process.
         """
         if (place := await self._link.locate(call.message)) is None:
-            self.end(call, nowhere(call.message.id))
+            self.end(call, unknown_target(call.message.id))
             return
-        if not place.source.revision:  # the server did not say yet whether it goes on
-            probe = self._begun("server/discover", {})
+        if not place.source.revision:  # the server has not said yet whether it can continue
+            probe = self._new_orphan("server/discover", {})
             probe.outcome = asyncio.get_running_loop().create_future()
             self.forward(probe)
             await asyncio.wait({probe.outcome})
@@ -168,15 +168,15 @@ class ModernRelay(Relay):
             asking = await self.state.asking()
             await asking.note_unasked(self._asker(place.source, call.peer), call, passes=passes)
         except HandraiseError:
-            self.end(call, told(call, CANNOT_ASK, failed=True))
+            self.end(call, text_result(call, CANNOT_ASK, failed=True))
             return
         if passes:
             self._begin(call)
         else:
-            self.end(call, fault(call.message.id, -32602, _INVALID))
+            self.end(call, error_response(call.message.id, -32602, _INVALID))
 
     async def _go_on(self, call: RelayedCall, round_: RelayedRound) -> None:
-        """The client answers a round: once. A yes of a guard is good for one retry."""
+        """Handle the client's retry. A round, and with it a guard's approval, is used once."""
         given = call.message.params.get("inputResponses")
         given = given if isinstance(given, dict) else {}
         sent = {key: each for key, each in given.items() if key in round_.asked}
@@ -185,12 +185,14 @@ class ModernRelay(Relay):
             round_.use(call, canonical)
             await self._retry(call, round_, sent)
         elif round_.sent != canonical:
-            self.end(call, fault(call.message.id, -32602, _INVALID))
+            self.end(call, error_response(call.message.id, -32602, _INVALID))
         elif round_.retry is not None and round_.retry.outcome is not None:
             outcome = round_.retry.outcome
             await asyncio.wait({outcome})
             text = "The call was cancelled."
-            self.end(call, fault(None, SERVER_FAULT, text) if outcome.cancelled() else outcome.result())
+            self.end(
+                call, error_response(None, SERVER_FAULT, text) if outcome.cancelled() else outcome.result()
+            )
         elif round_.given is not None:
             params = {**call.message.params, "inputResponses": round_.given}
             call.message = call.message.with_(params=params)
@@ -198,11 +200,11 @@ class ModernRelay(Relay):
         elif (found := await self.holding.find_same(call)) is not None:
             await self._wait_for(call, found)
         else:
-            self.end(call, fault(call.message.id, -32602, _INVALID))
+            self.end(call, error_response(call.message.id, -32602, _INVALID))
 
     async def _retry(self, call: RelayedCall, round_: RelayedRound, sent: Mapping[str, Any]) -> None:
-        """Its answers go on as they came, unless they may not leave."""
-        call.cause = round_.cause
+        """Send the retry with the answers that may leave, or ask the rest at our desk first."""
+        call.reported = round_.reported
         with self.holding.hold([call] if round_.at_client else []):
             answers = await round_.answers(sent)
         call.notes.extend(round_.notes)
@@ -216,7 +218,7 @@ class ModernRelay(Relay):
             self.forward(call, prepared)
 
     async def _ask_later(self, call: RelayedCall, round_: RelayedRound, answers: dict[str, Any]) -> None:
-        """The client did its part of a round; what is left is for our desk, where the call may wait as any other."""
+        """Ask the rest of a round at our desk, after the client did its part."""
         if (found := await self.holding.find_same(call)) is not None:
             await self._wait_for(call, found)
             return
@@ -225,20 +227,19 @@ class ModernRelay(Relay):
         self._ask_again(call, rest, round_.source)
 
     def _take_server_request(self, message: Message) -> None:
-        """There are none on this revision: a question comes in a round. Nobody is shown what comes nevertheless."""
         self.run(self._refuse(message))
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
         if message.source is not None and not message.source.revision:
             message.source.revision = MODERN
-            message.source.claimed = claimed_in(message.result or {})
+            message.source.claimed = server_info_in(message.result or {})
         if message.asks and call.may_ask:
             self.run(self._ask(call, message), call)
         else:
             super()._finish(call, message)
 
     async def _ask(self, call: RelayedCall, message: Message) -> None:
-        """A round asks for input: what is for our desk is asked there, the rest goes on to the client."""
+        """Ask the questions of a round: some at our desk, the rest through the client."""
         result = message.result or {}
         requests = result.get("inputRequests")
         requests = requests if isinstance(requests, dict) else {}
@@ -266,10 +267,10 @@ class ModernRelay(Relay):
             await self._answer(call, state, round_.decided)
 
     def _is_for_desk(self, call: RelayedCall, request: Mapping[str, Any]) -> bool:
-        return self.state.asks_here(call.peer, str(request["params"].get("mode", "form")))
+        return self.state.is_for_desk(call.peer, str(request["params"].get("mode", "form")))
 
     async def _decide(self, call: RelayedCall, message: Message, asked: Mapping[str, Any]) -> RelayedRound:
-        """Have every question of a round admitted to the client, or decided without it."""
+        """Pass each question of a round to the client, or decide it without the client."""
         round_ = RelayedRound(message.source)
         try:
             asking = await self.state.asking()
@@ -279,7 +280,7 @@ class ModernRelay(Relay):
             return round_
         asker = self._asker(message.source, call.peer)
         among = [self.calls[id] for id in message.among if id in self.calls] or [call]
-        begin_round(call, len(asked))
+        call.host_call.begin_round(call.rounds, len(asked))
         await asyncio.gather(
             *(self._decide_one(asking, asker, call, among, round_, *each) for each in asked.items())
         )
@@ -295,7 +296,7 @@ class ModernRelay(Relay):
         key: str,
         request: Mapping[str, Any],
     ) -> None:
-        """Decide one question. `among` are the calls because of one of which its server asks."""
+        """Decide one question, which belongs to one of the calls in `among`."""
         try:
             question, revision = asking.parse(request["params"], MODERN)
         except WireError as error:
@@ -305,12 +306,12 @@ class ModernRelay(Relay):
                 f"A question of the server was not shown to the user: {error.public} ({error.rule})"
             )
             return
-        here = self.state.asks_here(call.peer, question.mode)
+        here = self.state.is_for_desk(call.peer, question.mode)
         if here or self.state.asks_for_passkey(asking, question, asker, among):
             with self.holding.hold([call]):
                 decision = await asking.decide(question, revision, asker, among)
         else:
-            # Its calls are not held: the client's retry is, while our desk is asked because of it.
+            # No call is held here. The client's retry is held if the question comes to our desk.
             at_client = ClientDesk(self.state, call.peer, asking.our_desk(asker), self.holding, [])
             deciding = asyncio.ensure_future(asking.decide(question, revision, asker, among, at_client))
             if await at_client.is_shown(deciding):
@@ -323,21 +324,23 @@ class ModernRelay(Relay):
             round_.notes.append(note)
 
     async def _keep(self, call: RelayedCall, message: Message, round: dict[str, Any]) -> None:
-        """Remember what was asked, so that another process could go on with it, where the server can."""
+        """Keep a round, so that another process can continue with it if the server can."""
         given = {"inputResponses": call.given} if call.given else {}
         call.round = {**round, **given} if message.source.can_go_on and not message.bridged else None
         if call.parked is not None and (tickets := self.state.tickets) is not None:
             await tickets.ask(call.parked, call.round)
 
-    def _begun(self, method: str, params: dict[str, Any]) -> RelayedCall:
-        return super()._begun(method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}})
+    def _new_orphan(self, method: str, params: dict[str, Any]) -> RelayedCall:
+        return super()._new_orphan(
+            method, {**params, "_meta": {**params.get("_meta", {}), **self._begun_with}}
+        )
 
     def _reissue(self, call: RelayedCall, round: dict[str, Any]) -> bool:
         self._ask_again(call, round, self._link.source_of(call.message))
         return True
 
     def _ask_again(self, call: RelayedCall, round: Mapping[str, Any], source: Source) -> None:
-        """Have a round asked here, with what its client answered of it already kept for the server."""
+        """Ask a round here. The client's answers so far are kept for the server."""
         call.move("send")
         call.move("answer")
         call.given = round.get("inputResponses", {})
@@ -347,15 +350,18 @@ class ModernRelay(Relay):
         self._finish(call, asked)
 
     async def _answer(self, call: RelayedCall, state: object, answers: Mapping[str, Any]) -> None:
-        """Repeat the request with the answers, and with the server's state exactly as it came."""
+        """Repeat the request with the answers and the server's unchanged state."""
         call.rounds += 1
         if call.rounds > _ROUNDS_A_CALL:
-            self.end(call, fault(call.message.id, -32603, "The server asked too many questions in one call."))
+            self.end(
+                call,
+                error_response(call.message.id, -32603, "The server asked too many questions in one call."),
+            )
             return
         if not await self.holding.release(call):
             return
         prepared = self._prepared(call)
-        params = params_at_first(prepared)
+        params = params_without_round(prepared)
         params["inputResponses"] = {**call.given, **answers}
         if state is not None:
             params["requestState"] = state
@@ -364,10 +370,10 @@ class ModernRelay(Relay):
         self.forward(call, prepared.with_(params=params))
 
     def _pass(self, call: RelayedCall, message: Message) -> None:
-        """Send a round on to the client, which goes on by itself."""
+        """Pass a round to the client."""
         if call.parked is not None:
-            text = "The server wants something from the client itself, which does not wait for it any more."
-            self.end(call, fault(call.message.id, -32603, text))
+            text = "The server wants something from the client itself, but the client no longer waits."
+            self.end(call, error_response(call.message.id, -32603, text))
             return
         self.calls.pop(call.key, None)
         self.holding.stop(call)
@@ -376,24 +382,24 @@ class ModernRelay(Relay):
     def _remember(
         self, call: RelayedCall, state: object, round_: RelayedRound, asked: Mapping[str, Any]
     ) -> None:
-        """Know the retry when it comes: for its answers, and so that a guard does not ask about it again."""
+        """Remember a round, to recognise its retry and not let a guard ask again."""
         if not isinstance(state, str | None):
             return
-        round_.cause, round_.asked = call.cause, frozenset(asked)
+        round_.reported, round_.asked = call.reported, frozenset(asked)
         self._rounds[_round_key(state, call.message)] = round_
         while len(self._rounds) > _MOST_ROUNDS:
             self._rounds.popitem(last=False)[1].end()
 
 
 def _round_key(state: str | None, message: Message) -> tuple[str | None, ...]:
-    """What tells a retry: its state, and that it repeats the call. Otherwise a yes could be used for another call."""
-    return state, *likeness(message)
+    """A retry has the same state and the same call. Otherwise an approval could be used for another call."""
+    return state, *call_identity(message)
 
 
 def _for_client(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """A request of a round as the client gets it.
 
-    A link has an `elicitationId`: 2026-07-28 needs none, but some clients cannot read a link without one.
+    A link gets an `elicitationId`: 2026-07-28 needs none, but some clients cannot parse a link without one.
     """
     params = request.get("params")
     if request.get("method") != ELICIT or not isinstance(params, dict):
@@ -403,7 +409,7 @@ def _for_client(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _questions_in(requests: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What of a round is for a person; the rest is for the client itself. One without params breaks the rules later."""
+    """The questions for a person in a round. A question without params is refused later."""
     return {
         key: each if isinstance(each.get("params"), dict) else {**each, "params": {}}
         for key, each in requests.items()

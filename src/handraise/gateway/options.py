@@ -1,4 +1,4 @@
-"""What a gateway is told to do: by its flags, else the environment, else the user's file, else the defaults."""
+"""Options of a gateway: from flags, else the environment, else the user's file, else the defaults."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from handraise.questions import FASTER_THAN_READING
 Desk = Literal["auto", "always", "none"]
 
 OPTIONS: Final = ("desk", "hold", "wait", "grace", "too_fast", "browser", "notify", "http", "sessions")
-"""Those with a setting of the same name; the store has a table of its own."""
+"""Options that have a setting `gateway.<name>`. The store has a table of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The choices of whoever runs the gateway."""
+    """Options of one gateway."""
 
     desk: Desk = "auto"
-    """Who is asked at our desk: those whose client does not ask them, everybody, or nobody."""
+    """Who is asked at our desk: `auto` people whose client does not ask them, `always` everybody, `none` nobody."""
     hold: float = 45.0
     """Seconds for which a call is held while its person is asked."""
     wait: float = 24 * 3600.0
@@ -32,27 +32,27 @@ class Options:
     grace: float = 600.0
     """Seconds for which a question at our desk stays answerable after its client cancelled the call."""
     too_fast: float = FASTER_THAN_READING
-    """An answer of the client's within these seconds is not a person's."""
+    """A client's answer within these seconds does not come from a person."""
     browser: bool = False
-    """Whether the desk is opened in the browser when a question comes."""
+    """Whether a question opens the desk in the browser."""
     notify: bool = True
-    """Whether the system tells the person that a question came."""
+    """Whether a question shows a notice on the person's screen."""
     store: str = ""
     """Where parked calls are kept: `postgresql://…`, or a file; empty: one in the user's data directory."""
     unsafe_networks: tuple[IPv4Network | IPv6Network, ...] = ()
-    """Private networks in which the servers' authorization servers may be."""
+    """Private networks where a server's authorization server may be."""
     sessions: int = 8
-    """How many sessions one person may have at once over HTTP; each has server processes of its own."""
+    """How many sessions one person may have at once over HTTP. Each session starts its own server processes."""
     where: str = "they open it with `handraise inbox` in a terminal of their own"
-    """How people get to their desk, for the model to tell them. Never a way in by itself."""
+    """How people get to their desk: a text that the model passes on. It never contains a sign-in link."""
     inbox: str = "run `handraise inbox`"
-    """The same for the person, who sees the progress of a call."""
+    """The same for the person, in progress notices."""
 
 
 def choices(flags: Mapping[str, object], environment: Mapping[str, str]) -> dict[str, ChosenValue]:
-    """Every option by its name, with who said so.
+    """Every option with its value and where the value comes from.
 
-    SetupError names the flag, the variable, or the file and its line whose value cannot be used.
+    SetupError names the flag, the variable, or the line of the file that has a bad value.
     """
     found = find_config(environment, Path())
     settings = load_settings(environment=environment)
@@ -62,7 +62,7 @@ def choices(flags: Mapping[str, object], environment: Mapping[str, str]) -> dict
 
 
 def options_of(chosen: Mapping[str, ChosenValue]) -> Options:
-    """The same as a value to run by."""
-    known = {each.name for each in fields(Options)}
-    given: Any = {name: each.value for name, each in chosen.items() if name in known}
-    return Options(**given)
+    """The chosen values as `Options`."""
+    names = {each.name for each in fields(Options)}
+    values: Any = {name: each.value for name, each in chosen.items() if name in names}
+    return Options(**values)

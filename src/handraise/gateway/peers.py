@@ -1,4 +1,4 @@
-"""What a client and a server said about themselves, and what a request says of itself."""
+"""Read what clients, servers and requests say about themselves."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MODERN: Final = "2026-07-28"
 NOVEMBER: Final = "2025-11-25"
 JUNE: Final = "2025-06-18"
 NO_QUESTIONS: Final = frozenset({"2024-11-05", "2025-03-26"})
-"""Revisions before there were questions."""
+"""Revisions without questions."""
 LEGACY: Final = NO_QUESTIONS | {JUNE, NOVEMBER}
 
 PREFIX: Final = "io.modelcontextprotocol/"
-"""What the protocol's own members of `_meta` begin with."""
+"""Prefix of the protocol's own members of `_meta`."""
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
@@ -38,12 +38,12 @@ class Peer:
 
     @property
     def modern(self) -> bool:
-        """Whether questions come as rounds, and not as requests."""
+        """Whether questions come as rounds instead of requests."""
         return self.revision not in LEGACY
 
     @property
     def modes(self) -> frozenset[Mode]:
-        """How its person can be asked through it. The same reading as `wire.parse_capabilities`, without its weight."""
+        """The modes in which it asks its person. Like `wire.parse_capabilities`, but cheap to import."""
         elicitation = self.capabilities.get("elicitation")
         if not isinstance(elicitation, Mapping) or self.revision in NO_QUESTIONS:
             return frozenset()
@@ -62,7 +62,7 @@ def peer_of_initialize(params: Mapping[str, Any]) -> Peer:
 
 
 def peer_of_envelope(params: Mapping[str, Any]) -> Peer | None:
-    """The client that sends a request with these params on 2026-07-28; None on the revisions before."""
+    """The client of a 2026-07-28 request; None for a legacy request."""
     meta = params.get("_meta")
     if not isinstance(meta, Mapping) or VERSION_KEY not in meta:
         return None
@@ -70,27 +70,27 @@ def peer_of_envelope(params: Mapping[str, Any]) -> Peer | None:
 
 
 def envelope_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request says of its client on 2026-07-28."""
+    """The protocol's own `_meta` of a 2026-07-28 request, which describes the client."""
     return {name: value for name, value in _object(params.get("_meta")).items() if name.startswith(PREFIX)}
 
 
-def claimed_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a server calls itself, wherever its revision has it."""
+def server_info_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The name and version that a server claims."""
     return _object(_object(result.get("_meta")).get(SERVER_KEY)) or _object(result.get("serverInfo"))
 
 
 def says_it_resumes(result: Mapping[str, Any]) -> bool:
-    """Whether a server says that it goes on with calls after it was started anew."""
+    """Whether a server says that it continues calls after a restart."""
     experimental = _object(_object(result.get("capabilities")).get("experimental"))
     return RESUMES in experimental
 
 
-def union(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
-    """What the client declared, and how its person can be asked at our desk."""
+def add_modes(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
+    """The client's capabilities plus the modes of our desk."""
     known = capabilities.get("elicitation")
     declared = dict(known) if isinstance(known, Mapping) else {}
     if isinstance(known, Mapping) and "url" not in declared:
-        # `elicitation: {}` means forms; naming links beside it must not undo that.
+        # `elicitation: {}` means forms. Adding `url` must not remove them.
         declared.setdefault("form", {})
     for mode in sorted(modes):
         declared.setdefault(mode, {})
@@ -102,7 +102,7 @@ def _object(raw: object) -> Mapping[str, Any]:
 
 
 ROUND: Final = ("inputResponses", "requestState")
-"""What the params of a retry have beside those of the request that it repeats."""
+"""Members that a retry adds to the params of its request."""
 
 
 def is_modern(message: Message) -> bool:
@@ -122,12 +122,12 @@ def arguments_of(message: Message) -> Mapping[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def likeness(message: Message) -> tuple[str, str]:
-    """What a request and its retries have in common, and no other call has."""
+def call_identity(message: Message) -> tuple[str, str]:
+    """Equal for a request and its retries, different for other calls."""
     called = [message.params.get(name) for name in ("name", "uri", "arguments")]
     return message.method or "", json.dumps(called, sort_keys=True)
 
 
-def params_at_first(message: Message) -> dict[str, Any]:
-    """The params of a request without what its retries add."""
+def params_without_round(message: Message) -> dict[str, Any]:
+    """The params of a request without those of a retry."""
     return {name: value for name, value in message.params.items() if name not in ROUND}

@@ -1,4 +1,4 @@
-"""Several servers behind one link: each message goes to the server it belongs to, and what comes back is told apart."""
+"""Several servers behind one link. Each message goes to the server that it is for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from handraise.gateway.catalog import (
     BY_URI,
     KINDS,
     LISTS,
-    MessageOwner,
+    Catalogs,
     combine_discovery,
     combine_hello,
     kind_of_reference,
@@ -28,14 +28,14 @@ from handraise.gateway.messages import (
     SERVER_FAULT,
     Id,
     Message,
-    fault,
-    known,
-    nowhere,
-    readdressed,
+    cancel_for,
+    error_response,
+    id_key,
     request,
     response,
+    unknown_target,
 )
-from handraise.gateway.peers import claimed_in, envelope_of
+from handraise.gateway.peers import envelope_of, server_info_in
 from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
 
@@ -47,25 +47,25 @@ _TASKS: Final = "tasks/list"
 
 
 class ServerRouter:
-    """One link to all of them."""
+    """One link to several servers."""
 
     def __init__(self, links: Mapping[str, Link]) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
         self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
         self._links = dict(links)
         self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
-        self._whose = MessageOwner()
+        self._catalogs = Catalogs()
         self._envelope: dict[str, Any] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
         self._ours: dict[Id, asyncio.Future[Message]] = {}
         self._sent_to: dict[Id, set[str]] = {}
-        """The servers that may answer a request. An answer of another one is not passed on."""
+        """The servers that may answer a request. Responses from others are dropped."""
         self._asked_by: dict[Id, tuple[str, Id]] = {}
-        """The requests of servers that are not answered, by the id under which the client knows them."""
+        """Open requests of servers: the server and its id, by the id that the client sees."""
         self._made_task: dict[str, str] = {}
-        """The server that made a task, by the id of the task."""
+        """The server that made each task, by task id."""
         self._asked_to_open: dict[str, str] = {}
-        """The server that asked for a link to be opened, by the link's elicitation id."""
+        """The server that asked to open each link, by elicitation id."""
         self._fresh = count(1)
         self._tasks = TaskSet()
         for name, link in links.items():
@@ -79,8 +79,8 @@ class ServerRouter:
         name = self._server_of(message)
         if name is None or name not in self._links:
             return False
-        self._sent_to.setdefault(known(message.id), set()).add(name)
-        return self._links[name].reissue(self._whose.with_own_name(message), round)
+        self._sent_to.setdefault(id_key(message.id), set()).add(name)
+        return self._links[name].reissue(self._catalogs.with_own_name(message), round)
 
     async def aclose(self) -> None:
         await self._tasks.aclose()
@@ -110,7 +110,7 @@ class ServerRouter:
                 self._run(message, self._route(message))
 
     def _run(self, message: Message, work: Coroutine[Any, Any, None]) -> None:
-        """Have a message go its way; a request is answered, whatever happens on it."""
+        """Run `work` for a message. If it fails, a request still gets an answer."""
         self._tasks.run(work).add_done_callback(partial(self._tell_failure, message))
 
     def _tell_failure(self, message: Message, done: asyncio.Task[None]) -> None:
@@ -118,7 +118,9 @@ class ServerRouter:
             return
         logger.error("%s could not be routed", message.method, exc_info=error)
         if message.is_request:
-            self.on_message(fault(message.id, SERVER_FAULT, "The request could not be routed to a server."))
+            self.on_message(
+                error_response(message.id, SERVER_FAULT, "The request could not be routed to a server.")
+            )
 
     def _note_envelope(self, message: Message) -> None:
         """Remember how the client speaks, for requests of our own."""
@@ -126,7 +128,7 @@ class ServerRouter:
             self._envelope = {"_meta": envelope}
 
     async def _greet(self, message: Message) -> None:
-        """Begin with every server; those that cannot be reached are left out, unless all are."""
+        """Greet every server. Servers that fail are left out, unless all fail."""
         answers = await self._ask_all(message.method or "", message.params)
         good = {name: answer.result for name, answer in answers.items() if answer.result is not None}
         if not good:
@@ -134,7 +136,7 @@ class ServerRouter:
             return
         for name, result in good.items():
             self._capabilities[name] = result.get("capabilities") or {}
-            self._sources[name].claimed = claimed_in(result)
+            self._sources[name].claimed = server_info_in(result)
             self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
         combine = combine_hello if message.method == "initialize" else combine_discovery
         answer = response(message.id, combine(good))
@@ -150,14 +152,14 @@ class ServerRouter:
         self.on_message(response(message.id, result))
 
     async def _listed(self, method: str) -> list[dict[str, Any]]:
-        """What all servers list, every page of it."""
+        """The entries that all servers list, over all pages."""
         kind = method.partition("/")[0]
         key = kind if method == _TASKS else LISTS[method][0]
         able = [name for name in self._links if kind in self._capabilities.get(name, {kind: {}})]
         pages = await asyncio.gather(*(self._pages(name, method, key) for name in able))
         listed = dict(zip(able, pages, strict=True))
         if method != _TASKS:
-            return self._whose.fill(method, listed)
+            return self._catalogs.fill(method, listed)
         return [task for name, tasks in listed.items() for task in tasks if self._owns_task(name, task)]
 
     async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
@@ -176,10 +178,12 @@ class ServerRouter:
     async def locate(self, message: Message) -> Destination | None:
         self._note_envelope(message)
         name = await self._found(message)
-        return None if name is None else Destination(self._sources[name], self._whose.with_own_name(message))
+        return (
+            None if name is None else Destination(self._sources[name], self._catalogs.with_own_name(message))
+        )
 
     async def _found(self, message: Message) -> str | None:
-        """The server that has what a message is about; all are asked what they have if that is not known yet."""
+        """The server that a message is for. If it is unknown, ask all servers for their lists first."""
         if self._server_of(message) is None:
             kind = KINDS.get(message.method or "") or kind_of_reference(message)
             kinds = ["resources/list", "resources/templates/list"] if message.method in BY_URI else [kind]
@@ -187,31 +191,33 @@ class ServerRouter:
         return self._server_of(message)
 
     async def _route(self, message: Message) -> None:
-        """Send a request to the server that has what it is about."""
+        """Send a request to the server that it is for."""
         name = await self._found(message)
         if message.source is not None and (name is None or self._sources[name] is not message.source):
             # Its guard asked about another server, which had a tool of this name until a moment ago.
-            self.on_message(nowhere(message.id))
+            self.on_message(unknown_target(message.id))
         elif name in self._links:
-            self._send_to(self._whose.with_own_name(message), name)
+            self._send_to(self._catalogs.with_own_name(message), name)
         elif named(message) or "taskId" in message.params:
-            self.on_message(nowhere(message.id))
+            self.on_message(unknown_target(message.id))
         else:
-            text = f"Several servers are behind this gateway, and nothing tells for which of them {message.method} is."
-            self.on_message(fault(message.id, -32601, text))
+            text = f"Several servers are behind this gateway, and {message.method} does not say which one it is for."
+            self.on_message(error_response(message.id, -32601, text))
 
     def _server_of(self, message: Message) -> str | None:
-        """Whose a message is, as far as we know."""
+        """The server that a message is for, as far as it is known."""
         task = message.params.get("taskId")
         if isinstance(task, str) and (message.method or "").startswith("tasks/"):
             return self._made_task.get(task)
-        return self._whose.server_of(message) or next(iter(self._sent_to.get(known(message.id), ())), None)
+        return self._catalogs.server_of(message) or next(
+            iter(self._sent_to.get(id_key(message.id), ())), None
+        )
 
     def _owns_task(self, name: str, task: object) -> bool:
-        """Remember who made a task; False when it is another server's.
+        """Remember the server that made a task; False for another server's task.
 
-        The first one counts, or a server could take another's task over. The client does not hear of the second one:
-        what it sends to that task would reach the first server.
+        The first server counts. Otherwise a server could take over another's task. The client does not hear of the
+        second one, because its requests about that task would reach the first server.
         """
         id = task.get("taskId") if isinstance(task, dict) else None
         return not isinstance(id, str) or _is_first(self._made_task, id, name)
@@ -234,7 +240,7 @@ class ServerRouter:
         return dict(zip(self._links, answers, strict=True))
 
     async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
-        """A request of our own to one server."""
+        """Send a request of our own to one server and wait for the response."""
         id = f"handraise-s{next(self._fresh)}"
         self._ours[id] = asyncio.get_running_loop().create_future()
         self._send_to(request(id, method, params), name)
@@ -247,8 +253,8 @@ class ServerRouter:
             self._links[name].send(message)
 
     def _reply(self, message: Message) -> None:
-        """The client answers a request of one of the servers."""
-        name, id = self._asked_by.pop(known(message.id), ("", ""))
+        """Pass the client's response to the server that asked."""
+        name, id = self._asked_by.pop(id_key(message.id), ("", ""))
         if name in self._links:
             self._links[name].send(message if message.id == id else message.with_(id=id))
 
@@ -265,23 +271,23 @@ class ServerRouter:
         elif message.method == COMPLETE and self._asked_to_open.get(_link_id(message), name) != name:
             logger.warning("%s completed a link of another server; nothing was passed on", name)
         else:
-            self.on_message(self._whose.as_known(name, message))
+            self.on_message(self._catalogs.as_known(name, message))
 
     def _take_response(self, name: str, message: Message) -> None:
-        id = known(message.id)
+        id = id_key(message.id)
         waited = self._sent_to.get(id, set())
         if name not in waited:
-            # Otherwise one server answers a call to another one.
+            # Otherwise one server could answer a call to another one.
             logger.warning("%s answered a request that it was not sent; nothing was passed on", name)
             return
         waited.discard(name)
-        if waited:  # what was sent to all is answered when all answered
+        if waited:  # a request to all servers ends with the last response
             return
         del self._sent_to[id]
         result = message.result or {}
         if not self._owns_task(name, result.get("task", result)):
             text = f"The server {name!r} names a task of another server as its own."
-            message = fault(message.id, SERVER_FAULT, text)
+            message = error_response(message.id, SERVER_FAULT, text)
         if message.requires_links and isinstance(data := message.body["error"].get("data"), dict):
             self._note_links(name, data.get("elicitations"))
         if (ours := self._ours.pop(id, None)) is not None:
@@ -291,7 +297,9 @@ class ServerRouter:
 
     def _take_request(self, name: str, message: Message, id: Id) -> None:
         if (name, id) in self._asked_by.values():
-            self._links[name].send(fault(id, INVALID_REQUEST, "A request of this id is not answered yet."))
+            self._links[name].send(
+                error_response(id, INVALID_REQUEST, "A request of this id is not answered yet.")
+            )
             return
         told_as = id
         while told_as in self._asked_by:  # a server may have guessed an id of ours, too
@@ -302,20 +310,20 @@ class ServerRouter:
         self.on_message(message if told_as == id else message.with_(id=told_as))
 
     def _take_cancel(self, name: str, message: Message) -> None:
-        """A server takes a request of its own back: never one of another server that has the same id."""
+        """Pass on that a server cancels its own request, never another server's request with the same id."""
         cancelled = (name, message.params.get("requestId"))
         told_as = next((id for id, asked in self._asked_by.items() if asked == cancelled), None)
         if told_as is None:
             logger.info("%s cancelled a request that it did not make; nothing was passed on", name)
             return
         del self._asked_by[told_as]
-        self.on_message(readdressed(message, told_as))
+        self.on_message(cancel_for(message, told_as))
 
     def _closing(self, name: str) -> Callable[[Source, bool], None]:
         return lambda source, last: self._closed(name, source)
 
     def _closed(self, name: str, source: Source) -> None:
-        """One server is gone; the others go on."""
+        """Handle the end of one server. The others go on."""
         gone = [id for id, names in self._sent_to.items() if name in names]
         self.on_closed(source, len(self._links) == 1)
         del self._links[name]
@@ -326,7 +334,7 @@ class ServerRouter:
                 continue
             del self._sent_to[id]
             if (ours := self._ours.pop(id, None)) is not None:
-                ours.set_result(fault(id, SERVER_FAULT, f"The server {name!r} is gone."))
+                ours.set_result(error_response(id, SERVER_FAULT, f"The server {name!r} is gone."))
 
 
 def _is_first(owners: dict[str, str], id: str, name: str) -> bool:

@@ -1,11 +1,11 @@
-"""What a model is told of calls that wait for their person, and the tool with which it takes them up again."""
+"""Texts for the model about calls that wait for their person, and the tool that resumes them."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.messages import SERVER_FAULT, Message, fault, response
+from handraise.gateway.messages import SERVER_FAULT, Message, error_response, response
 
 RESUME: Final = "handraise_resume"
 
@@ -38,10 +38,10 @@ IN_BROWSER: Final = (
 )
 INBOX: Final = "Answer in your Handraise inbox: {inbox}"
 BROWSER: Final = "Finish the page in your browser."
-"""What a person reads who looks at the progress of a held call: while a question waits, and while a page is open."""
+"""Progress messages of a held call: while a question waits, and while a page is open."""
 NO_TICKET: Final = (
-    "There is no call with this ticket: it ended long ago, belongs to somebody else, or never was. Nothing was done. "
-    "If the user still wants it, make the original call again."
+    "There is no call with this ticket: it ended long ago, belongs to somebody else, or never existed. Nothing was "
+    "done. If the user still wants it, make the original call again."
 )
 AMBIGUOUS: Final = (
     "The server {server!r} ended while the user was being asked. Whether it had done anything before is not known; "
@@ -52,9 +52,9 @@ VOID: Final = (
     "had done anything before is not known. This is a new call."
 )
 FORGOTTEN: Final = (
-    "The user answered, but the server {server!r} does not know this call any more, as when it was started anew "
-    "meanwhile. The answer reached nothing; the desk tells the user so, too. Whether the server had done anything "
-    "before it asked is not known. Check with the user before you make the call again."
+    "The user answered, but the server {server!r} no longer knows this call; it may have restarted meanwhile. The "
+    "answer had no effect; the desk tells the user so, too. Whether the server had done anything before it asked is "
+    "not known. Check with the user before you make the call again."
 )
 REFUSED: Final = (
     "The server {server!r} asks the user for something first, and the user's Handraise rules refused that: {why}. "
@@ -68,7 +68,7 @@ UNASKED: Final = (
     "server."
 )
 CANNOT_ASK: Final = (
-    "A question of the server could not be shown to the user, because their Handraise is not set up rightly; the "
+    "A question of the server could not be shown to the user, because their Handraise is not set up correctly; the "
     "reason is in its log. The user decided nothing. Tell them so."
 )
 NOT_OPENED: Final = "The user did not open what is needed first. Nothing was done."
@@ -76,9 +76,9 @@ LOST: Final = "The server {server!r} ended before it answered. The call was not 
 
 
 def with_resume_tool(message: Message) -> Message:
-    """The list of tools for a client whose person we ask.
+    """The list of tools for a client whose calls may be parked.
 
-    A result that says "this waits" fits no output schema, so that such a client is told of none.
+    It has no output schemas, because a result that says "this waits" would not fit them.
     """
     result = message.result or {}
     tools = result.get("tools")
@@ -94,7 +94,7 @@ def with_resume_tool(message: Message) -> Message:
 
 
 def is_forgotten(call: RelayedCall, message: Message) -> bool:
-    """Whether a server refuses the state of a round that was answered here. Its client never had one to lose."""
+    """Whether a server refuses the state of a round that we answered, because it forgot the call."""
     error = message.body.get("error")
     if not isinstance(error, dict) or "requestState" in call.message.params:
         return False
@@ -102,21 +102,21 @@ def is_forgotten(call: RelayedCall, message: Message) -> bool:
 
 
 def in_era_of(call: RelayedCall, message: Message) -> Message:
-    """How a call ended, for a client that may be of another era than the one that made it."""
+    """The outcome of a call for a client of either era."""
     if message.result is None:
         return message
     plain = {name: value for name, value in message.result.items() if name != "resultType"}
-    return message.with_(result={**stamp(call), **plain})
+    return message.with_(result={**result_type(call), **plain})
 
 
-def stamp(call: RelayedCall) -> dict[str, str]:
-    """What a result of our own has beside its content, on the revision of its client."""
+def result_type(call: RelayedCall) -> dict[str, str]:
+    """The `resultType` member of our own results, if the client's revision has it."""
     return {"resultType": "complete"} if call.peer is not None and call.peer.modern else {}
 
 
-def told(call: RelayedCall, text: str, *, failed: bool = False) -> Message:
-    """A sentence as the end of a call."""
+def text_result(call: RelayedCall, text: str, *, failed: bool = False) -> Message:
+    """A result that contains one text, or an error if the call is not a tool call."""
     if call.message.method != "tools/call":
-        return fault(call.message.id, SERVER_FAULT, text)
+        return error_response(call.message.id, SERVER_FAULT, text)
     content = [{"type": "text", "text": text}]
-    return response(call.message.id, {**stamp(call), "content": content, "isError": failed})
+    return response(call.message.id, {**result_type(call), "content": content, "isError": failed})

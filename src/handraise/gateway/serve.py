@@ -1,8 +1,8 @@
-"""Run a gateway: here its parts are wired together.
+"""Run a gateway over stdio. The parts of a gateway are wired together here.
 
 A client (at our standard streams or over HTTP) ── `Front` or `HttpGateway` ── a `Relay` for its era ── a `Link` to its
 servers (`ServerSet`: a process or a URL, a bridge where the eras differ, a router where there are several).
-`GatewayState` is what all relays of a gateway share.
+All relays of a gateway share one `GatewayState`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import INVALID_REQUEST, Message, fault, input_requests
+from handraise.gateway.messages import INVALID_REQUEST, Message, error_response, input_requests
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.options import Options
 from handraise.gateway.peers import is_modern
@@ -28,7 +28,7 @@ from handraise.processes import keep_memory_private
 
 
 class Front:
-    """One client at one port. Its first message tells which era it speaks, and so which relay serves it."""
+    """One client at one port. Its first message shows which era it speaks; a relay for that era serves it."""
 
     def __init__(self, link: Link, state: GatewayState, port: Port) -> None:
         self._link = link
@@ -41,7 +41,7 @@ class Front:
         link.on_message = self._too_early
 
     def from_client(self, message: Message) -> None:
-        """Take a message of the client's."""
+        """Handle a message from the client."""
         if self._relay is None:
             relay_for_era = ModernRelay if is_modern(message) else LegacyRelay
             self._relay = relay_for_era(self._link, self._state, self._port)
@@ -49,9 +49,9 @@ class Front:
         self._relay.from_client(message)
 
     def _too_early(self, message: Message) -> None:
-        """Before the client's first message there is nobody to ask, so that a question would pass unjudged."""
+        """Refuse a server's request before the client's first message: a question would pass unjudged."""
         if message.is_request:
-            self._link.send(fault(message.id, INVALID_REQUEST, "There is no client yet."))
+            self._link.send(error_response(message.id, INVALID_REQUEST, "There is no client yet."))
         elif message.is_notice and not input_requests(message.body):
             self._port.send(message)
 
@@ -62,13 +62,13 @@ class Front:
         self.lost.set()
 
     async def aclose(self) -> None:
-        """Withdraw what waits for a person, then let the server go."""
+        """Withdraw open questions, then disconnect the server."""
         await (self._link if self._relay is None else self._relay).aclose()
 
 
 async def serve_stdio(servers: ServerSet, options: Options) -> int:
-    """Stand between the client at our standard streams and its servers; the exit status of the only process."""
-    keep_memory_private()  # or any program of this user writes an answer into /proc/PID/fd/0
+    """Serve the client at our standard streams. Returns the exit status of the server, if it is the only one."""
+    keep_memory_private()  # otherwise any program of this user can write an answer into /proc/PID/fd/0
     access = AccessCheck()
     access.add_parent()
     state = GatewayState(options, access=access, habits=ClientHabits(habits_file(os.environ)))
@@ -94,7 +94,7 @@ async def serve_stdio(servers: ServerSet, options: Options) -> int:
 
 
 def _couple(port: StdioPort, processes: list[ProcessLink]) -> None:
-    """Whoever does not read slows the other side down, and not us."""
+    """Pause reading from one side while the other side does not read."""
 
     def pause() -> None:
         for each in processes:

@@ -1,4 +1,4 @@
-"""The servers behind a gateway: started or called, each spoken to in its client's era, several as one."""
+"""The servers behind a gateway: started or called, bridged to the client's era, several as one."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ async def open_direct(
     process: subprocess.Popen[bytes] | None = None,
     own_group: bool = False,
 ) -> Link:
-    """A link to the server as it is.
+    """A link to one server, without a bridge.
 
-    `own` is a person's account there, `errors` a file for what a process says on the side, `process` one that was
-    started before, and `own_group` keeps a Ctrl+C at our terminal away from one that is started now.
+    `own`: the person's account there. `errors`: a file for standard error. `process`: one that was started before.
+    `own_group`: keep a Ctrl+C at our terminal away from a new process.
     """
     source = Source(upstream)
     if upstream.url is not None:
@@ -41,16 +41,16 @@ async def open_direct(
 
 
 class ServerSet:
-    """All servers of one gateway. Every client that is connected has processes of its own."""
+    """All servers of one gateway. Every connected client gets its own processes."""
 
     def __init__(self, *upstreams: Upstream) -> None:
         self.upstreams = upstreams
         self.processes: list[ProcessLink] = []
-        """The links to the processes that were started before."""
+        """The links to processes from `start`."""
         self._started: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        """Start the processes for the first client now: while they load, the gateway does, too."""
+        """Start the processes for the first client, so that they load while the gateway does."""
         try:
             for upstream in self.upstreams:
                 if upstream.url is None:
@@ -60,14 +60,14 @@ class ServerSet:
             raise
 
     def kill(self) -> None:
-        """End what was started and has no client."""
+        """Kill the started processes that no client uses."""
         for process in self._started.values():
             process.kill()
             process.communicate()
         self._started.clear()
 
     async def connect(self, accounts: Accounts | None = None, person: Person | None = None) -> Link:
-        """One link to all of them, with the accounts that the client's person has there."""
+        """One link to all servers, with the person's accounts there."""
         links: dict[str, Link] = {}
         for upstream in self.upstreams:
             own = None if accounts is None else accounts.own(upstream, person)

@@ -1,4 +1,4 @@
-"""What all clients of a gateway share: its options, its desk, its guards, and the calls that wait for a person."""
+"""State that all clients of a gateway share: options, desk, guards, and parked calls."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from handraise.stores.registry import own_store_file
 
 logger = logging.getLogger(__name__)
 
-BOTH: Final[frozenset[Mode]] = frozenset({"form", "url"})
+ALL_MODES: Final[frozenset[Mode]] = frozenset({"form", "url"})
 
 
 class GatewayState:
-    """One for each gateway."""
+    """The shared state of one gateway."""
 
     def __init__(
         self,
@@ -46,35 +46,32 @@ class GatewayState:
         access: AccessCheck | None = None,
         habits: ClientHabits | None = None,
     ) -> None:
-        """`guards`: those of the user's own configuration unless they are given.
+        """`guards`: default are those of the user's configuration.
 
-        `access` knows the clients, whose programs are kept away from our desk. `habits` is what clients did before.
+        `access` knows the clients' processes and keeps them away from our desk. `habits` says what clients did before.
         """
         self.options = options
         self.parked = ParkedCalls()
         self.habits = habits or ClientHabits()
         self.ending = False
-        """Whether we are about to end: then no server is lost, and what is parked is left to the next process."""
+        """Whether this process is shutting down. Parked calls are then left to the next process."""
         self._guards = guards
         self._passkey = False
-        """Whether some questions need a passkey; known once the guards were read."""
+        """Whether some questions need a passkey. Set when the guards are read."""
         self._open = open_asking
         self._access = access or AccessCheck()
-        # Now, because later a program of the client may have made one.
+        # Read now: later a program of the client may have set one.
         self._desk_code = DeskCodeCheck(read_once=True)
         self._asking: QuestionHandler | None = None
         self._loading = asyncio.Lock()
 
     @property
     def may_guard(self) -> bool:
-        """Whether a call may have to wait at our desk for the user's guards, or for their passkey.
-
-        Known for sure once the guards were read.
-        """
+        """Whether a guard or a passkey may send a call to our desk. True until the guards are read."""
         return self._guards is None or bool(self._guards) or self._passkey
 
     async def guards(self) -> tuple[GuardRule, ...]:
-        """The user's own guards. Raises `SetupError` when their configuration cannot be read: then nothing passes."""
+        """The user's own guards. SetupError when their configuration cannot be read; then no call may pass."""
         if self._guards is None:
             settings = (await asyncio.to_thread(load_policy)).settings
             self._passkey = bool(settings.desk.passkey)
@@ -83,41 +80,41 @@ class GatewayState:
 
     @property
     def modes(self) -> frozenset[Mode]:
-        """How people can be asked at our desk."""
-        return BOTH if self.options.desk != "none" else frozenset()
+        """The modes that our desk can show."""
+        return ALL_MODES if self.options.desk != "none" else frozenset()
 
-    def serves(self, peer: Peer | None) -> bool:
-        """Whether this client's person has to come to our desk for some questions."""
+    def needs_desk(self, peer: Peer | None) -> bool:
+        """Whether this client cannot ask in every mode, so that some questions go to our desk."""
         if peer is None or self.options.desk == "none":
             return False
-        return self.options.desk == "always" or peer.modes != BOTH
+        return self.options.desk == "always" or peer.modes != ALL_MODES
 
     def client_modes(self, peer: Peer | None) -> frozenset[Mode]:
-        """What this client asks its person itself."""
+        """The modes in which this client asks its person itself."""
         return frozenset() if peer is None or self.options.desk == "always" else peer.modes
 
-    def asks_here(self, peer: Peer | None, mode: str) -> bool:
-        """Whether a question of this mode is for our desk, and not for the client's."""
+    def is_for_desk(self, peer: Peer | None, mode: str) -> bool:
+        """Whether a question of this mode goes to our desk instead of the client."""
         return mode not in self.client_modes(peer)
 
     def asks_for_passkey(
         self, asking: QuestionHandler, question: Question, asker: Asker, calls: Sequence[RelayedCall]
     ) -> bool:
-        """Whether a question is for our desk although its client could ask: accepting it needs a passkey."""
+        """Whether a question goes to our desk because accepting it needs a passkey."""
         return self.options.desk != "none" and asking.needs_passkey(question, asker, calls)
 
     def may_park(self, peer: Peer | None) -> bool:
-        """Whether a call of this client's may have to be parked; known for sure once the guards were read."""
+        """Whether a call of this client may be parked. Certain once the guards are read."""
         if self.options.desk == "none":
             return False
         return self.is_sure_to_park(peer) or self.habits.does_not_ask(peer)
 
     def is_sure_to_park(self, peer: Peer | None) -> bool:
-        """Whether this client's first list of tools was made for calls that are parked."""
-        return self.may_guard or self.serves(peer)
+        """Whether the client's list of tools was adapted to parked calls from the start."""
+        return self.may_guard or self.needs_desk(peer)
 
     async def asking(self) -> QuestionHandler:
-        """What decides about questions, opened when the first one comes and without holding others up."""
+        """The handler of questions. It is opened for the first one."""
         async with self._loading:
             if self._asking is None:
                 try:
@@ -133,47 +130,47 @@ class GatewayState:
 
     @property
     def tickets(self) -> TicketRepository | None:
-        """Keeps parked calls beyond this process, once somebody was asked."""
+        """The parked calls in the store; None before the first question."""
         return None if self._asking is None else self._asking.tickets
 
     async def stored_tickets(self) -> TicketRepository | None:
-        """The same, also before anybody was asked, where calls of another process may wait in a store."""
+        """The parked calls in the store, also before the first question if a store exists already."""
         if self.options.desk == "none" or not (self._asking is not None or self._has_store()):
             return None
         try:
             return (await self.asking()).tickets
         except HandraiseError:
-            return None  # it was logged; whoever asks next is told
+            return None  # `asking` logged it
 
     def _has_store(self) -> bool:
-        """Whether there is a store already: a gateway that never asks makes none."""
+        """Whether a store exists. A gateway that never asks creates none."""
         if self._open is not None or database_of(self.options.store):
             return True
         named = self.options.store
         return (Path(named).expanduser() if named else own_store_file(os.environ)).exists()
 
-    def tell_in_vain(self, call: RelayedCall) -> None:
-        """Have our desk tell that what was answered because of a call reached nothing."""
+    def tell_answer_lost(self, call: RelayedCall) -> None:
+        """Tell the person at our desk that the server lost the call they answered."""
         if self._asking is not None:
-            self._asking.tell_in_vain(call)
+            self._asking.tell_answer_lost(call)
 
     def set_attended(self, call: RelayedCall, attended: bool) -> None:
-        """Have our desk know whether a client waits for a call. If not, the person has to tell it of their answer."""
+        """Tell our desk whether a client waits for a call. If not, the person must report their answer to it."""
         if self._asking is not None:
             unattended = self._asking.queue.unattended
-            unattended.discard(call.told.id) if attended else unattended.add(call.told.id)
+            unattended.discard(call.host_call.id) if attended else unattended.add(call.host_call.id)
 
     @contextmanager
     def ending_on_signals(self, act: Callable[[int], None]) -> Iterator[None]:
-        """Have something done when the gateway is told to end. What is parked in it is left to the next one."""
+        """Call `act` when SIGTERM or SIGINT comes. Parked calls are left to the next process."""
         loop = asyncio.get_running_loop()
 
-        def told(number: int, frame: FrameType | None) -> None:
-            # Not in the loop's next turn: the same signal may have ended the server, and the loop hears of that first.
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            # At once: the same signal may have ended the server, and the loop would handle that first.
             self.ending = True
             loop.call_soon_threadsafe(act, number)
 
-        before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+        before = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield
         finally:
@@ -181,12 +178,12 @@ class GatewayState:
                 signal.signal(number, handler)
 
     async def aclose(self) -> None:
-        """Close our desk."""
+        """Save the clients' habits and close our desk."""
         self.habits.save()
         if self._asking is not None:
             await self._asking.aclose()
 
 
 def habits_file(environment: Mapping[str, str]) -> Path:
-    """Where it is kept what clients were seen doing."""
+    """The file with the habits of clients."""
     return data_directory(environment) / "clients.json"

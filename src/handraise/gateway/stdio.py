@@ -1,4 +1,4 @@
-"""Standard streams: the client at our own, and a server that is a process of ours."""
+"""Standard streams: the client at ours, and a server process that we start."""
 
 from __future__ import annotations
 
@@ -16,30 +16,37 @@ from typing import IO, Final
 from handraise.errors import SetupError
 from handraise.gateway.lines import LineReader, LineWriter
 from handraise.gateway.links import DirectLink
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault, parse_message, too_long
+from handraise.gateway.messages import (
+    SERVER_FAULT,
+    Message,
+    Unreadable,
+    error_response,
+    parse_message,
+    too_long,
+)
 from handraise.gateway.upstreams import Source, Upstream
 
 logger = logging.getLogger(__name__)
 
 _NOT_REMOTE: Final = {"SHLVL": "1"}
-"""Where it is missing, `bash -c` takes a socket as its input for a remote login, and runs ~/.bashrc first."""
+"""Without it, `bash -c` takes a socket as standard input for a remote login, and runs ~/.bashrc first."""
 _OWN_SECRETS: Final = frozenset(
     {"HANDRAISE_CLIENT_SECRET", "HANDRAISE_DESK_SECRET", "HANDRAISE_STORE_KEYS", "HANDRAISE_VAULT_KEY"}
 )
-"""Keys of this gateway. With them a server could open the accounts that people connected to other servers."""
+"""Keys of this gateway. A server that had them could open accounts that people connected to other servers."""
 
 
 def start(
     upstream: Upstream, errors: IO[bytes] | None = None, *, own_group: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start the server's process. Its standard error goes where ours goes, or to a file.
+    """Start the server's process. Its standard error goes to ours, or to the file `errors`.
 
     `own_group`: a Ctrl+C at our terminal does not reach it. It ends when we close its input.
 
-    Its standard input and output are socket pairs. Any process of the same user can open a pipe of another one as
-    /proc/PID/fd/0 and write an answer into it, past desk, policy and ledger. A socket cannot be opened so.
+    The attack: any process of the same user can open another process's pipe as /proc/PID/fd/0 and write an answer into
+    it, past desk, policy and ledger. So standard input and output are socket pairs, which cannot be opened that way.
     """
-    if os.name != "posix":  # there is no /proc, and a socket is no standard stream
+    if os.name != "posix":  # no /proc, and a socket cannot be a standard stream
         return _started(upstream, subprocess.PIPE, subprocess.PIPE, errors, None)
     with ExitStack() as pairs:
         (our_input, stdin), (our_output, stdout) = socket.socketpair(), socket.socketpair()
@@ -72,21 +79,21 @@ def _started(
 
 
 GRACE: Final = 5.0
-"""Seconds that a server has to end after its input was closed, and again after it was told to."""
+"""Seconds that a server has to end after its input is closed, and again after SIGTERM."""
 
 
 _MOST_NOISE: Final = 300
-"""Bytes of a line that is no message, as far as they are shown."""
+"""Bytes that are shown of a line that is not a message."""
 
 
 def inert(noise: bytes) -> str:
-    """Bytes that nobody could read, for a terminal: no escape sequence of the server's works in it."""
+    """Unreadable bytes for a terminal, with all escape sequences disarmed."""
     more = " …" if len(noise) > _MOST_NOISE else ""
     return ascii(noise[:_MOST_NOISE].decode("utf-8", "replace"))[1:-1] + more
 
 
 class ProcessLink(DirectLink):
-    """The link to a process."""
+    """The link to a server process."""
 
     def __init__(self, source: Source, process: subprocess.Popen[bytes]) -> None:
         super().__init__(source)
@@ -116,11 +123,11 @@ class ProcessLink(DirectLink):
             self.deliver(message)
 
     def _refuse(self, error: Unreadable, line: bytes) -> None:
-        """Show on standard error what the server wrote. Nobody waits in vain for an answer that cannot be read."""
+        """Print an unreadable line on standard error. If it answers or makes a request, send an error."""
         name = inert(self.source.upstream.name.encode())
         print(f"handraise: {name} wrote no message ({error}): {inert(line)}", file=sys.stderr, flush=True)
         if error.is_response:
-            self.take_unread(error)
+            self.deliver(error.replacement())
         elif error.is_request:
             self.send(error.refusal())
 
@@ -137,17 +144,17 @@ class ProcessLink(DirectLink):
             with contextlib.suppress(ProcessLookupError):
                 last_resort()
         await asyncio.to_thread(self.process.wait)
-        with contextlib.suppress(TimeoutError):  # a child of its own may keep the pipe open
-            await asyncio.wait_for(self._over.wait(), 1.0)  # for its last words
+        with contextlib.suppress(TimeoutError):  # a child process of it may keep the pipe open
+            await asyncio.wait_for(self._over.wait(), 1.0)  # for its last output
         self.reader.close()
 
     def send_signal(self, number: int) -> None:
-        """Hand a signal on to the process."""
+        """Pass a signal to the process."""
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
     async def status(self) -> int:
-        """The exit status of a process that ended; of one that a signal ended, as shells tell it."""
+        """The exit status; 128 plus the number if a signal ended the process, as in shells."""
         code = await asyncio.to_thread(self.process.wait)
         return code if code >= 0 else 128 - code
 
@@ -163,13 +170,13 @@ class StdioPort:
     """Messages to and from the client that started us."""
 
     def __init__(self) -> None:
-        self.on_message: Callable[[Message], None] = _drop
+        self.on_message: Callable[[Message], None] = lambda message: None
         self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start)))
         self.writer = LineWriter()
         self.ended = asyncio.Event()
 
     async def open(self) -> None:
-        """Start to listen, on copies: the streams themselves are not ours to close."""
+        """Start to listen, on copies of the streams: the originals stay open."""
         await self.writer.open(os.fdopen(os.dup(1), "wb", 0))
         await self.reader.open(os.fdopen(os.dup(0), "rb", 0))
 
@@ -187,31 +194,29 @@ class StdioPort:
             self._deliver(message)
 
     def _deliver(self, message: Message) -> None:
-        """Hand a message of the client's on. A failure of ours ends this message only, and no other one."""
+        """Pass on a message from the client. A failure here affects this message only."""
         try:
             self.on_message(message)
         except Exception:
             logger.exception("a message of the client could not be handled")
             if message.is_request:
-                self.send(fault(message.id, SERVER_FAULT, "The gateway could not handle this request."))
+                self.send(
+                    error_response(message.id, SERVER_FAULT, "The gateway could not handle this request.")
+                )
 
     def _refuse(self, error: Unreadable) -> None:
-        """Tell the client. A server that waits for the client's answer hears that there is none."""
+        """Send the client an error. If the message was a response, the server gets an error too."""
         logger.warning("a message of the client was not passed on: %s", error)
         self.send(error.refusal())
         if error.is_response:
-            self._deliver(error.stand_in())
+            self._deliver(error.replacement())
 
     def _ended(self) -> None:
         self.ended.set()
 
     async def aclose(self) -> None:
-        """Write what waits. A terminal is shared with whoever started us, so that it is left as it was."""
+        """Write the rest. Make the streams blocking again, because our parent may share them."""
         await self.writer.close()
         self.reader.close()
         for number in (0, 1):
             os.set_blocking(number, True)
-
-
-def _drop(message: Message) -> None:
-    """Until somebody listens."""

@@ -1,4 +1,4 @@
-"""Tasks that are kept until they end, and end with whoever began them."""
+"""Tasks that are cancelled with their owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TaskSet:
     def run(
         self, work: Coroutine[Any, Any, None], also: set[asyncio.Task[Any]] | None = None
     ) -> asyncio.Task[None]:
-        """Have something go on; while it does, it is in the set `also`, too."""
+        """Start a task. While it runs, it is in the set `also` too."""
         task = asyncio.ensure_future(work)
         for tasks in (self._tasks,) if also is None else (self._tasks, also):
             tasks.add(task)
@@ -24,11 +24,11 @@ class TaskSet:
         return task
 
     async def finish(self) -> None:
-        """Wait for all of them."""
+        """Wait for all tasks."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def aclose(self) -> None:
-        """End all of them."""
+        """Cancel all tasks."""
         for task in list(self._tasks):
             task.cancel()
         await self.finish()

@@ -1,4 +1,4 @@
-"""Calls that outlive the request that made them: by ticket in this process, and in the store beyond it."""
+"""Parked calls: by ticket in this process, and in the store for other processes."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from typing import Any, Final, Literal, Protocol
 
 from handraise.calls.store import Ticket, Tickets
 from handraise.gateway.call import Binding, RelayedCall, binding_of
-from handraise.gateway.messages import Message, made, request
+from handraise.gateway.messages import Message, request
 from handraise.gateway.tasks import TaskSet
 
 KEPT: Final = 3600.0
-"""Seconds for which the result of a parked call is kept for whoever comes late."""
+"""Seconds that the result of a parked call is kept."""
 MOST: Final = 1000
 _LOOK: Final = 0.5
-"""Seconds between two looks at a call that another process holds."""
+"""Seconds between two checks of a call that another process holds."""
 
 Standing = Literal["elsewhere", "orphaned", "void"]
-"""Another process holds it; its process is gone, and any other may go on with it; or nobody can."""
+"""Another process holds it; its process is gone and any other may continue; or nobody can continue."""
 
 
 @dataclass(slots=True, eq=False)
 class Parked:
-    """A call that waits for its person, or waited."""
+    """A parked call, until its outcome is forgotten."""
 
     ticket: str = field(repr=False)
     call: RelayedCall
     binding: Binding
     settled: asyncio.Future[Message]
     kept: asyncio.Future[None] | None = None
-    """When it is in a store, where one keeps it."""
+    """Done when the store has it."""
     until: float | None = None
     """When its outcome is forgotten; None while it waits."""
     joinable_until: float | None = None
-    """Its client gave up on it: until then the same call joins it, or gets its outcome."""
+    """Set when its client gave up: until then the same call joins it, or gets its outcome."""
 
     @property
     def key(self) -> str:
-        """What a store knows it by."""
+        """Its key in the store."""
         return key_of(self.ticket)
 
     @property
     def grace_left(self) -> float | None:
-        """Seconds for which the same call may still join it; None when its client did not give up on it."""
+        """Seconds in which the same call can still join it; None when its client did not give up."""
         return None if self.joinable_until is None else self.joinable_until - time.monotonic()
 
 
 def key_of(ticket: str) -> str:
-    """A digest of a ticket: whoever reads a store gets no tickets from it."""
+    """The digest of a ticket, so that a reader of the store learns no tickets."""
     return hashlib.sha256(f"handraise ticket {ticket}".encode()).hexdigest()
 
 
@@ -70,12 +70,12 @@ class ParkedCalls:
 
     @property
     def may_join(self) -> bool:
-        """Whether there is any call that another one could join."""
+        """Whether any call can be joined."""
         return bool(self._joinable or self._held)
 
     @contextmanager
     def holding(self, call: RelayedCall) -> Iterator[None]:
-        """While a call is held: its client may give up without a word, and make it again."""
+        """Let the same call find a held call: its client may give up without a notice and call again."""
         binding = call.binding
         self._held.setdefault(binding, call)
         try:
@@ -85,11 +85,11 @@ class ParkedCalls:
                 del self._held[binding]
 
     def held(self, binding: Binding) -> RelayedCall | None:
-        """The same call, while it is held."""
+        """The held call with this binding."""
         return self._held.get(binding)
 
     def park(self, call: RelayedCall, ticket: str | None = None) -> Parked:
-        """Give a call a ticket, or the one that it had in another process."""
+        """Give a call a new ticket, or the one from another process."""
         settled: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         parked = Parked(ticket or secrets.token_urlsafe(16), call, call.binding, settled)
         self._forget()
@@ -103,7 +103,7 @@ class ParkedCalls:
         return parked if parked is not None and parked.binding.person == person else None
 
     def same(self, binding: Binding) -> Parked | None:
-        """The same call, while it waits, or while its outcome reached nobody."""
+        """The parked call with this binding, while it waits or its outcome reached nobody."""
         parked = self._joinable.get(binding)
         if parked is not None and parked.settled.done():
             del self._joinable[binding]
@@ -111,7 +111,7 @@ class ParkedCalls:
         return parked
 
     def settle(self, parked: Parked, message: Message) -> None:
-        """It came to its end: whoever waits is told, and whoever comes late."""
+        """Set the outcome of a parked call."""
         if parked.joinable_until is None:
             self.forget(parked)
         parked.until = time.monotonic() + KEPT
@@ -119,7 +119,7 @@ class ParkedCalls:
             parked.settled.set_result(message)
 
     def forget(self, parked: Parked) -> None:
-        """No other call joins it from now on."""
+        """Let no other call join it."""
         if self._joinable.get(parked.binding) is parked:
             del self._joinable[parked.binding]
 
@@ -134,12 +134,12 @@ class ParkedCalls:
 
 
 def called(ticket: Ticket) -> Message:
-    """The request of a call in the store, as its client made it."""
+    """The request of a stored call."""
     return request(0, ticket.call["method"], ticket.call["params"])
 
 
 def binding_in(ticket: Ticket) -> Binding:
-    """What a call in the store belongs to."""
+    """The binding of a stored call."""
     return binding_of(called(ticket), ticket.person, ticket.server, ticket.call["target"])
 
 
@@ -150,19 +150,19 @@ def _standing(ticket: Ticket, gone: Collection[str]) -> Standing:
 
 
 class Clock(Protocol):
-    """The clock of a store, which all gateways that share it go by, whatever their own ones say."""
+    """The clock of a store. All gateways that share the store use it instead of their own."""
 
     async def open(self) -> None:
-        """Learn what time it is."""
+        """Read the time from the store."""
         ...
 
     def now(self) -> float:
-        """The wall clock, in seconds."""
+        """Seconds since the epoch."""
         ...
 
 
 class TicketRepository:
-    """The parked calls of one gateway in the store, until times of the store's clock."""
+    """The parked calls of one gateway in the store."""
 
     def __init__(self, tickets: Tickets, clock: Clock) -> None:
         self._tickets = tickets
@@ -171,13 +171,13 @@ class TicketRepository:
         self._settling = TaskSet()
 
     async def _own_name(self) -> str:
-        """By which others know whether this gateway is there."""
+        """This gateway's name in the store. Others use it to check whether this gateway lives."""
         if not self._name:
             self._name = await self._tickets.enter()
         return self._name
 
     async def open(self, parked: Parked, wait: float) -> None:
-        """Keep a call, before its client is told the ticket."""
+        """Store a call, before its client gets the ticket."""
         if parked.kept is None:
             parked.kept = asyncio.ensure_future(self._open(parked, wait))
             await asyncio.shield(parked.kept)
@@ -200,71 +200,70 @@ class TicketRepository:
         )
 
     def follow(self, parked: Parked) -> None:
-        """Keep how a call ends, when it does."""
+        """Store the outcome of a call when it ends."""
         parked.settled.add_done_callback(lambda done: self._settling.run(self.end(parked.key, done.result())))
 
     async def ask(self, parked: Parked, round: dict[str, Any] | None) -> None:
-        """A parked call asks again."""
+        """Store the next round of a parked call."""
         if await self._is_kept(parked):
             await self._tickets.ask(parked.key, round)
 
     async def send(self, parked: Parked) -> bool:
-        """The answers go to the server, from here and nowhere else."""
+        """Claim the right to send the answers; False when another process took over the call."""
         return not await self._is_kept(parked) or await self._tickets.send(
             parked.key, holder=await self._own_name()
         )
 
     async def _is_kept(self, parked: Parked) -> bool:
-        """Whether the store has a call: somebody may answer while it is being parked, or after that failed."""
+        """Whether the store has a call. An answer may come while it is being stored, or after that failed."""
         if parked.kept is None:
-            return (
-                parked.joinable_until is None
-            )  # one of another process is; one that its client only gave up is not
+            # A call of another process is stored. A call that its client gave up on was never stored.
+            return parked.joinable_until is None
         await asyncio.wait({parked.kept})
         return parked.kept.exception() is None
 
     async def find(self, ticket: str, person: str) -> Ticket | None:
-        """The call of this person with this ticket."""
+        """The person's stored call with this ticket."""
         found = await self._tickets.find(key_of(ticket))
         return next(iter(await self._current(found, person=person)), None)
 
     async def same(self, binding: Binding) -> Ticket | None:
-        """The same call, while it waits in whichever process, or in none."""
+        """The stored call with this binding, while it waits."""
         waiting = await self._current(*await self._tickets.waiting(binding.person), person=binding.person)
         return next((each for each in waiting if binding_in(each) == binding), None)
 
     async def orphaned(self, person: str) -> list[Ticket]:
-        """The calls of a person with which any process may go on, because theirs is gone."""
+        """The calls of a person whose process is gone, and which any process may continue."""
         waiting = await self._current(*await self._tickets.waiting(person), person=person)
         gone = await self._tickets.gone({each.holder for each in waiting})
         return [each for each in waiting if _standing(each, gone) == "orphaned"]
 
     async def _current(self, *found: Ticket | None, person: str) -> list[Ticket]:
-        """Those that are this person's and whose time is not over; the store may not have deleted the others yet."""
+        """Only this person's calls before their deadline. The store deletes the others later."""
         await self._clock.open()
         now = self._clock.now()
         return [each for each in found if each is not None and each.person == person and now < each.deadline]
 
     async def standing(self, ticket: Ticket) -> Standing:
-        """What may be done with a call that has not ended."""
+        """Who can continue a stored call that has not ended."""
         return _standing(ticket, await self._tickets.gone({ticket.holder}))
 
     async def take(self, found: Ticket) -> bool:
-        """Take an orphaned call over; False when another process did so first."""
+        """Take over an orphaned call; False when another process was first."""
         return await self._tickets.take(found.key, was=found.holder, holder=await self._own_name())
 
     async def wait_elsewhere(self, key: str) -> Message:
-        """The outcome of a call that another process holds."""
+        """Wait for the outcome of a call that another process holds."""
         while True:
             found = await self._tickets.find(key)
             if found is not None and found.outcome is not None:
-                return made(found.outcome)
+                return Message(found.outcome)
             await asyncio.sleep(_LOOK)
 
     async def end(self, key: str, message: Message) -> None:
-        """Keep how a call ended."""
+        """Store the outcome of a call."""
         await self._tickets.settle(key, message.body, until=self._clock.now() + KEPT)
 
     async def aclose(self) -> None:
-        """Write what is still to be written."""
+        """Finish all writes."""
         await self._settling.finish()

@@ -1,4 +1,4 @@
-"""The servers behind a gateway, as the user named them: on the command line, or in the usual `mcpServers` object."""
+"""The configured servers of a gateway: from the command line, or the usual `mcpServers` object."""
 
 from __future__ import annotations
 
@@ -17,71 +17,64 @@ from handraise.errors import SetupError
 
 @dataclass(frozen=True, slots=True)
 class OwnClient:
-    """What a server's authorization server knows this gateway as."""
+    """The gateway's registration at a server's authorization server."""
 
     id: str
     secret: str | None = field(default=None, repr=False)
     scopes: tuple[str, ...] = ()
-    """What to ask people for, in place of what the server wants."""
+    """Scopes to ask for instead of those that the server wants."""
     port: int = 0
-    """Where on this computer people come back to; any free port when 0."""
+    """The local port for the redirect; 0 for any free port."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server: a command to start or a URL to call, under the name that its user gave it."""
+    """A server: a command to start or a URL to call, with the name that its user chose."""
 
     name: str
     command: tuple[str, ...] = ()
     url: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Added to the gateway's own. It often holds secrets."""
+    """Added to the gateway's environment. Often contains secrets."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Sent with every request to a URL. They often hold secrets."""
+    """Sent with every request to a URL. Often contain secrets."""
     directory: str | None = None
     oauth: OwnClient | None = None
-    """The gateway's own registration, where it was not to register by itself."""
+    """The gateway's registration, if the user configured one."""
     itself: bool = False
-    """Whether it is no server but the gateway, which asks in words of its own."""
+    """Whether this is the gateway itself, which asks people to connect accounts."""
 
     @property
     def target(self) -> str:
-        """What is started or called, for the person to see."""
-        if self.url is not None:
-            return self.url
-        return shlex.join(self.command)
+        """The URL or the command, as the person sees it."""
+        return shlex.join(self.command) if self.url is None else self.url
 
     @property
     def transport(self) -> Literal["stdio", "http"]:
-        """How it is reached."""
         return "stdio" if self.url is None else "http"
 
     @property
     def host(self) -> str | None:
-        """Where it is, when it is not a process of ours."""
-        if self.url is None:
-            return None
-        return urlsplit(self.url).hostname
+        """The host of a URL; None for a command."""
+        return None if self.url is None else urlsplit(self.url).hostname
 
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """A server that is connected, and what it said of itself so far."""
+    """A connected server, and what it said about itself."""
 
     upstream: Upstream
     claimed: Mapping[str, Any] = field(default_factory=dict)
-    """Its own name and version: a claim."""
+    """The name and version that it claims."""
     revision: str = ""
-    """The revision that is spoken with it."""
     resumes: bool = False
-    """It said that it goes on with calls after it was started anew, because it keeps them in a store of its own."""
-
+    """It says that it continues calls after a restart, because it has a store."""
     asks_in_rounds: bool = False
-    """It speaks 2026-07-28, on which a server makes no requests, to a client of the revisions before."""
+    """It speaks 2026-07-28, where servers make no requests, while its client is legacy."""
 
     @property
     def can_go_on(self) -> bool:
-        """Whether another gateway can go on with its calls: it is no process of ours, or it keeps them."""
+        """Whether another gateway can continue its calls: it is not our process, or it has a store."""
         return self.upstream.url is not None or self.resumes
 
 
@@ -91,7 +84,7 @@ _WRAPPERS: Final = ("env", "sh", "bash", "dash", "zsh", "exec", "nice", "nohup",
 
 
 def short_name(command: Sequence[str]) -> str:
-    """A name for a server that was given none: its program, or what a well-known runner or a shell runs."""
+    """A name for a server without one: its program, or the program that a known runner or a shell starts."""
     words = [
         word for word in command if word and not word.startswith("-") and not _ASSIGNMENT.fullmatch(word)
     ]
@@ -114,7 +107,7 @@ _OAUTH: Final = frozenset({"clientId", "clientSecret", "scopes", "callbackPort"}
 
 
 def load_upstreams(path: Path, environment: Mapping[str, str] | None = None) -> list[Upstream]:
-    """The servers of a file; SetupError with every problem when it cannot be used."""
+    """The servers in a file; SetupError lists every problem in it."""
     try:
         raw = path.read_bytes()[: _MAX_BYTES + 1]
         body = json.loads(raw)
@@ -131,7 +124,7 @@ def load_upstreams(path: Path, environment: Mapping[str, str] | None = None) -> 
 
 
 def parse_upstreams(body: object, source: str, environment: Mapping[str, str]) -> list[Upstream]:
-    """The servers of a configuration, `${NAME}` in it replaced from the environment."""
+    """The servers in a configuration. `${NAME}` is replaced from the environment."""
     servers = body.get("mcpServers", body.get("servers")) if isinstance(body, dict) else None
     if not isinstance(servers, dict) or not servers:
         raise SetupError(
@@ -148,7 +141,7 @@ def parse_upstreams(body: object, source: str, environment: Mapping[str, str]) -
 
 def _server(name: str, entry: object, environment: Mapping[str, str], problems: list[str]) -> Upstream | None:
     if not isinstance(entry, dict):
-        problems.append(f"{name}: this is an object with `command` or `url`")
+        problems.append(f"{name}: write an object with `command` or `url`")
         return None
     known = _replaced(entry, environment, name, problems)
     command, url = known.get("command"), known.get("url", known.get("serverUrl"))
@@ -157,7 +150,7 @@ def _server(name: str, entry: object, environment: Mapping[str, str], problems: 
         return None
     arguments = known.get("args", [])
     if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
-        problems.append(f"{name}: `args` is a list of words")
+        problems.append(f"{name}: `args` must be a list of strings")
         return None
     directory = known.get("cwd")
     return Upstream(
@@ -172,7 +165,6 @@ def _server(name: str, entry: object, environment: Mapping[str, str], problems: 
 
 
 def _own_client(entry: Mapping[str, Any], name: str, problems: list[str]) -> OwnClient | None:
-    """The gateway's own registration at the server's authorization server."""
     if (given := entry.get("oauth")) is None:
         return None
     known: dict[str, Any] = given if isinstance(given, dict) else {}
@@ -183,7 +175,7 @@ def _own_client(entry: Mapping[str, Any], name: str, problems: list[str]) -> Own
         ):
             return OwnClient(id, secret, tuple(scopes), port)
     problems.append(
-        f"{name}: `oauth` has a word `clientId`, and may have `clientSecret`, a list of `scopes` and a `callbackPort`"
+        f"{name}: `oauth` needs a string `clientId`, and may have `clientSecret`, a list of `scopes`, a `callbackPort`"
     )
     return None
 
@@ -191,7 +183,7 @@ def _own_client(entry: Mapping[str, Any], name: str, problems: list[str]) -> Own
 def _words(entry: Mapping[str, Any], key: str, name: str, problems: list[str]) -> dict[str, str]:
     given = entry.get(key) or {}
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
-        problems.append(f"{name}: `{key}` has a word for each name")
+        problems.append(f"{name}: `{key}` must be an object with string values")
         return {}
     return given
 

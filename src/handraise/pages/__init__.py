@@ -1,4 +1,4 @@
-"""Hosted pages for URL questions: a person enters data in their own browser, and the client never sees it."""
+"""Hosted pages for URL questions. A person enters data in their browser, and the client never sees it."""
 
 from handraise.pages.brand import Brand
 from handraise.pages.fields import SecretField

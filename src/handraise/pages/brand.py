@@ -1,4 +1,4 @@
-"""The author's name, logo and colour on a page, and nothing that makes it harder to read."""
+"""The author's name, logo and colour on a page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Brand:
 
 
 def _luminance(colour: str) -> float:
-    """How bright a colour is, as WCAG reckons it."""
+    """The relative luminance of a colour (WCAG)."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return 0.2126 * _linear(red) + 0.7152 * _linear(green) + 0.0722 * _linear(blue)
 

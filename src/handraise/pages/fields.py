@@ -65,7 +65,7 @@ class SecretField:
 
 @dataclass(frozen=True, slots=True)
 class SecretView:
-    """A field as a browser shows it. The entered value is never shown again."""
+    """A field for the browser. The entered value is never shown again."""
 
     id: str
     field: SecretField
@@ -73,7 +73,7 @@ class SecretView:
 
     @property
     def described_by(self) -> str:
-        """The ids of the texts that belong to it, for screen readers: problems come first."""
+        """The ids of its texts for screen readers, problems first."""
         parts = {"problem": self.problem, "about": self.field.description, "hint": self.field.hint}
         return " ".join(f"{self.id}-{part}" for part, there in parts.items() if there)
 
@@ -97,7 +97,7 @@ def blank(fields: Sequence[SecretField]) -> tuple[SecretView, ...]:
 
 
 def read_secrets(fields: Sequence[SecretField], posted: Posted) -> EnteredSecrets:
-    """The entered values. Blanks around it come with copying, and go."""
+    """The entered values, without surrounding blanks from copying."""
     secrets: dict[str, Secret] = {}
     views = []
     for at, one in enumerate(fields):
@@ -122,7 +122,7 @@ _NOT_NOW: Final = "It could not be checked just now. Try again in a moment."
 
 
 async def find_problem(check: Callable[[Any], Any] | None, value: Any) -> str | None:
-    """Why the author's function does not take a value: its sentence, False, or a ValueError. None when it does.
+    """Why the author's function refuses a value: a sentence, False, or a ValueError. None when it accepts.
 
     Other errors are logged by class only: an error's text may repeat the secret.
     """

@@ -1,4 +1,4 @@
-"""Find out whose browser this is. Asked before anything is shown, and before anything is consumed."""
+"""Find out whose browser this is, before anything is shown or consumed."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from handraise.questions import Person
 from handraise.site.middleware import Posted, first
 
 BrowserMatch = Literal["them", "another", "nobody"]
-"""The person who was asked, somebody else, or nobody that is known yet."""
+"""The person who was asked, somebody else, or an unknown browser."""
 
 PeerUser = Callable[[SocketAddress, SocketAddress], int | None]
 SessionHook = Callable[[Request], Person | Awaitable[Person | None] | None]
 
 
 def user_of_peer(client: SocketAddress, server: SocketAddress) -> int | None:
-    """The user id behind a connection from `client` to `server`; None when the system does not tell."""
+    """The user id behind a connection from `client` to `server`; None if the system hides it."""
     owner = tcp_peer(client, server)
     return None if owner is None else owner.user
 
 
 class BrowserSignIn(Protocol):
-    """How a browser is known to belong to a person."""
+    """Recognises the person at a browser."""
 
     routes: Sequence[BaseRoute]
-    """Addresses of its own, below the pages'."""
+    """Its own routes, below those of the pages."""
     another_account: str | None
-    """The address for a person who is signed in as somebody else."""
+    """The path for a person who is signed in with another account."""
 
     async def see(self, sitting: BrowserAtPage) -> BrowserMatch:
         """The person at this browser."""
         ...
 
     async def invite(self, sitting: BrowserAtPage) -> Response:
-        """A way for nobody to become somebody, and to come back to the page."""
+        """The response that lets an unknown person sign in and come back."""
         ...
 
     async def enter(self, sitting: BrowserAtPage, posted: Posted) -> Response | None:
-        """The result of a button of the invitation; None for any other post."""
+        """Handle a post from the sign-in page; None for any other post."""
         ...
 
 
@@ -61,7 +61,7 @@ class OwnSessions:
 
         OwnSessions(lambda request: …, sign_in_url="/login")
 
-    The person it gives must be the one of the access token: the same issuer and subject. `sign_in_url` gets the
+    The person must be the one of the access token: the same issuer and subject. `sign_in_url` gets the
     page to come back to as `next`.
     """
 
@@ -90,8 +90,7 @@ class OwnSessions:
 
 
 def same_person(one: Person, other: Person) -> bool:
-    """Whether two verified accounts are one: the same subject of the same issuer. An anonymous visitor is never the
-    person."""
+    """Whether two verified accounts have the same issuer and subject. An anonymous visitor never matches."""
     if "anonymous" in (one.how, other.how):
         return False
     return (one.issuer, one.subject) == (other.issuer, other.subject)
@@ -100,8 +99,8 @@ def same_person(one: Person, other: Person) -> bool:
 class ThisComputer:
     """For a server on the person's own computer: the browser runs under the user that the server runs under.
 
-    Where the system does not tell, the person types a code that the question showed them in their client. It is
-    nowhere in the link, which other users of the computer may see among a browser's arguments.
+    If the system hides the user, the person types a code from the question in their client. The code is not in the
+    link, which other users of the computer may see among a browser's arguments.
     """
 
     routes: Sequence[BaseRoute] = ()
@@ -150,7 +149,7 @@ def new_code() -> str:
 
 
 def is_code(typed: str, visit: Visit) -> bool:
-    """Whether somebody typed the visit's code. How they write it does not matter."""
+    """Whether the text is the visit's code, in any spelling."""
     if visit.code is None:
         return False
     plain = "".join(character for character in typed.upper() if character in _ALPHABET)
@@ -167,7 +166,7 @@ def _came_through_a_proxy(request: Request) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """A browser that came. One that had no cookie has a fresh one, which a response has to give it."""
+    """A browser. If it had no cookie, it has a new one that the response must set."""
 
     cookie: str = field(repr=False)
     is_new: bool
@@ -182,7 +181,7 @@ class Browsers:
     """The browsers of one site."""
 
     def __init__(self, url: Callable[[], str], called: str = "page") -> None:
-        """`called` tells this cookie from the site's others."""
+        """`called` is part of the cookie's name."""
         self._url = url
         self._called = called
         self._key = secrets.token_bytes(32)
@@ -193,7 +192,7 @@ class Browsers:
         return Browser(cookie, is_new=False) if cookie else new_browser()
 
     def give_cookie(self, response: Response, browser: Browser) -> Response:
-        """The response, by which the browser is known from now on."""
+        """The response with the browser's cookie."""
         response.set_cookie(
             self._cookie, browser.cookie, path="/", secure=self._is_secure, httponly=True, samesite="lax"
         )
@@ -205,9 +204,9 @@ class Browsers:
 
     @property
     def _cookie(self) -> str:
-        """Servers on one computer share its cookies, so that the port is part of the name.
+        """The cookie's name. It contains the port, because servers on one computer share cookies.
 
-        On plain http, which is this computer only, not every browser takes secure cookies, and the prefix needs them.
+        On plain http, used on this computer only, some browsers refuse the secure cookies that the prefix requires.
         """
         parts = urlsplit(self._url())
         return f"{'__Host-' if self._is_secure else ''}handraise-{self._called}-{parts.port or 443}"
@@ -218,5 +217,5 @@ class Browsers:
 
 
 def new_browser() -> Browser:
-    """A browser that nobody has seen before."""
+    """A new browser."""
     return Browser(secrets.token_urlsafe(32), is_new=True)

@@ -1,4 +1,4 @@
-"""A listener on this computer for a server without one: there when a page waits, gone when none does."""
+"""A loopback listener for a stdio server, open while a page waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handraise.site.listener import Listener
 
 
 class LoopbackListener:
-    """Listens from the first page on, until none has waited for `idle` seconds."""
+    """Listens from the first page until no page has waited for `idle` seconds."""
 
     def __init__(
         self, app: Callable[[], ASGIApp], is_needed: Callable[[], bool], idle: float, port: int = 0
@@ -25,7 +25,7 @@ class LoopbackListener:
         self._watch: asyncio.Task[None] | None = None
 
     async def ensure(self) -> None:
-        """Be reachable, on return."""
+        """Start listening."""
         async with self._lock:
             if not self.listener.is_running:
                 self.listener = self._new_listener()  # the old port may be somebody else's by now

@@ -1,7 +1,7 @@
 """A page that hands over to another site, to pay or to sign, and knows when the person is done there.
 
-Coming back proves little: anybody can open an address. So the way back carries a `state` that only this visit has,
-and where it matters the author's own function asks the other site, or the other site calls a signed webhook.
+The return of a browser proves little: anybody can open a URL. So the redirect carries a `state` of this visit, and the
+author's function can ask the other site, or the other site calls a signed webhook.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _ENDINGS: Final[Mapping[str, Answer[None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OutsideRequest:
-    """The facts that an author's function needs to make the outside address."""
+    """The values for the author's function that makes the outside URL."""
 
     reference: str
-    """Names this visit to the other site; the webhook is for it."""
+    """Identifies this visit to the other site and in its webhook."""
     return_url: str
-    """Where the other site sends the person back."""
+    """The URL for the person's return."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutsidePage:
-    """Sends the person to another site. `url` is its address, or makes it from an `Errand`."""
+    """Sends the person to another site. `url` is its URL, or a function of an `OutsideRequest`."""
 
     title: str
     url: Callable[[OutsideRequest], str] | str
     confirm: Callable[[str], Any] | None = None
-    """Asked with the reference when the person is back: whether it is done there. A sentence or False: not yet."""
+    """Called with the reference when the person is back. A sentence or False means: not done yet."""
     webhook_key: str | bytes | None = field(default=None, repr=False)
     """Shared with the other site, which signs its webhooks with it."""
     service: str | None = None
@@ -76,7 +76,7 @@ class OutsidePage:
         )
 
     async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[None]:
-        """The person says that they are done."""
+        """Handle the person's "done"."""
         return await self._returned(sitting)
 
     async def step(self, sitting: BrowserAtPage, name: str) -> Response | Accepted[None] | None:
@@ -92,7 +92,7 @@ class OutsidePage:
         return sitting.render("outside.html", href=None, host=None, waits=True, problem=problem)
 
     def read_webhook(self, body: bytes, signature: str, now: float) -> Answer[None] | None:
-        """The end of the visit as the other site reports it; None if the report is not theirs."""
+        """The end of the visit from a webhook; None if its signature is wrong."""
         if self.webhook_key is None or not is_signed(self.webhook_key, body, signature, now):
             return None
         try:
@@ -115,7 +115,7 @@ def sign_webhook(key: str | bytes, body: bytes, now: float) -> str:
 
 
 def is_signed(key: str | bytes, body: bytes, signature: str, now: float) -> bool:
-    """Whether a webhook was signed with the key, lately."""
+    """Whether a webhook has a valid and recent signature."""
     parts = dict(part.partition("=")[::2] for part in signature.split(","))
     stamp = parts.get("t", "")
     if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 12) or abs(now - int(stamp)) > _SKEW:

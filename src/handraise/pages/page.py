@@ -1,4 +1,4 @@
-"""The protocol of a page: how it shows itself, handles a post and keeps its result."""
+"""The protocol of a page: show it, handle a post, keep its result."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class BrowserAtPage:
     request: Request
     visit: Visit
     at: str
-    """The page's own address, from the host on."""
+    """The page's path."""
     back: str
-    """The one address in full at which other sites send people back, with the visit's `expects` as `state`."""
+    """The full URL for returns from other sites, with the visit's `expects` as `state`."""
     browser: str
     """The id of this browser; only this browser has the cookie."""
     admit: Callable[[Response], Response]
-    """Has the visit know this browser from now on, by a cookie that nobody else can have given it."""
+    """Binds this browser to the visit with a new cookie."""
     render: Callable[..., Response]
-    """`render(template, status=200, **values)`: a page with this visit's `csrf` and ways out."""
+    """`render(template, status=200, **values)`: a page with this visit's `csrf` and buttons."""
 
 
 class Page(Protocol[R]):
-    """One kind of page, and what it asks for. `R` is what the author gets."""
+    """One kind of page. `R` is the author's result."""
 
     @property
     def title(self) -> str:
@@ -51,16 +51,16 @@ class Page(Protocol[R]):
 
     @property
     def service(self) -> str | None:
-        """Under what name the vault keeps the result; None keeps nothing."""
+        """The name of the result in the vault; None keeps nothing."""
         ...
 
     @property
     def keep_for(self) -> float | None:
-        """Seconds for which the vault keeps it; None for good."""
+        """Seconds that the vault keeps it; None for ever."""
         ...
 
     async def show(self, sitting: BrowserAtPage) -> Response:
-        """The page, as somebody finds it who is to do something here."""
+        """The page for the asked person."""
         ...
 
     async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[R]:
@@ -75,9 +75,9 @@ class Page(Protocol[R]):
         ...
 
     def dump(self, result: R) -> Mapping[str, Any]:
-        """The result as the vault keeps it."""
+        """The result in the vault's form."""
         ...
 
     async def recall(self, contents: Mapping[str, Any]) -> R | None:
-        """The result from what the vault kept, renewed where it has to be; None when it has to be asked for again."""
+        """The result from the vault, renewed if necessary; None when the person must be asked again."""
         ...

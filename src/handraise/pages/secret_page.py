@@ -37,7 +37,7 @@ class SecretPage(Generic[R]):
     service: str | None = None
     keep_for: float | None = None
     check: Callable[[R], Any] | None = None
-    """Called with what was entered while the page is open: a sentence, False or a ValueError asks again."""
+    """Called with the entries while the page is open. A sentence, False or a ValueError asks again."""
 
     def __post_init__(self) -> None:
         require_distinct([field.name for field in self.fields])
@@ -70,7 +70,7 @@ class SecretPage(Generic[R]):
         return {name: secret.reveal() for name, secret in result.items()}
 
     async def recall(self, contents: Mapping[str, Any]) -> R | None:
-        """The result, None when the page asks for something else by now."""
+        """The result; None when the page now asks for something else."""
         names = {field.name for field in self.fields}
         needed = {field.name for field in self.fields if field.required}
         if not needed <= set(contents) <= names:

@@ -38,7 +38,7 @@ class Setup(Generic[T_co]):
     data: T_co
     secrets: Mapping[str, Secret]
     content: Mapping[str, Any]
-    """The form's answer as it was checked."""
+    """The form's checked answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SetupPage(Generic[T]):
     service: str | None = None
     keep_for: float | None = None
     check: Callable[[Setup[T]], Any] | None = None
-    """Called with what was entered while the page is open: a sentence, False or a ValueError asks again."""
+    """Called with the entries while the page is open. A sentence, False or a ValueError asks again."""
 
     def __post_init__(self) -> None:
         names = [field.name for field in (*self.form.fields, *self.secrets)]
@@ -85,7 +85,7 @@ class SetupPage(Generic[T]):
         return {"content": dict(result.content), "secrets": secrets}
 
     async def recall(self, contents: Mapping[str, Any]) -> Setup[T] | None:
-        """The result, None when the page asks for something else by now."""
+        """The result; None when the page now asks for something else."""
         names = {field.name for field in self.secrets}
         needed = {field.name for field in self.secrets if field.required}
         _, problems = read_answer(self.form, contents["content"])

@@ -31,7 +31,7 @@ _MOST_BYTES: Final = 64 * 1024
 
 
 class Webhooks:
-    """Takes webhooks of outside pages. One that is not signed learns nothing, not even whether a visit exists."""
+    """Takes webhooks of outside pages. An unsigned one does not learn whether a visit exists."""
 
     def __init__(self, visits: Visits, clock: Callable[[], float]) -> None:
         self._visits = visits
@@ -51,7 +51,7 @@ class Webhooks:
         answer = visit.page.read_webhook(bytes(body), signature, self._clock())
         if answer is None:
             return _nothing()
-        await self._visits.end(visit, answer)  # again is fine: webhooks are repeated
+        await self._visits.end(visit, answer)  # webhooks may be repeated
         return Response(status_code=204)
 
 
@@ -67,9 +67,9 @@ PageListener = Callable[[PageEvent, Visit, str], None]
 
 
 class PageSite:
-    """Serves visits to browsers, at `url` and under no other name than its host's (or `hosts`).
+    """Serves visits to browsers at `url`, only under its host (or `hosts`).
 
-    `serves` is how the people are known whose pages it has: its sign-in can tell no others.
+    `serves`: how its people are known. Its sign-in recognises no others.
     """
 
     def __init__(
@@ -111,15 +111,15 @@ class PageSite:
         shown.router.redirect_slashes = False
         gated = SameSiteMiddleware(shown, lambda: hosts() if hosts else {urlsplit(url()).netloc}, scheme)
         self.app: Starlette = Starlette(routes=[Webhooks(visits, clock).route, Mount("/", app=gated)])
-        """The ASGI application, as it is served."""
+        """The ASGI application."""
 
     @property
     def base(self) -> str:
-        """The path at which the site is mounted, as browsers see it."""
+        """The path of the site's mount, for browsers."""
         return urlsplit(self._url()).path
 
     def link(self, visit: Visit) -> str:
-        """The address that a question carries."""
+        """The URL for a question."""
         return f"{self._url()}/{visit.id}"
 
     async def _static(self, request: Request) -> Response:
@@ -148,7 +148,7 @@ class PageSite:
         return await self._walk(sitting, request.path_params["step"])
 
     async def _back(self, request: Request) -> Response:
-        """Where other sites send a browser: one address for all visits, which only `state` tells apart."""
+        """Handle a return from another site. All visits share one URL; `state` tells them apart."""
         sitting = self._sit(request, self._visits.find_returning(request.query_params.get("state", "")))
         return await self._walk(sitting, "back")
 
@@ -180,7 +180,7 @@ class PageSite:
                 return await self._end(sitting, came) if isinstance(came, Accepted) else came
 
     async def _let_in(self, sitting: BrowserAtPage) -> Response | None:
-        """None for the person who was asked. Nothing is consumed, or told, before that is known."""
+        """None for the person who was asked, else a refusal. Nothing is consumed or shown before."""
         match await self._sign_in.see(sitting):
             case "them":
                 return None
@@ -201,7 +201,7 @@ class PageSite:
         return RedirectResponse(sitting.at, 303)
 
     def _over(self, sitting: BrowserAtPage, status: int = 200) -> Response | None:
-        """How a visit ended, None while it waits."""
+        """The page about a visit that ended; None while it waits."""
         state = self._visits.state(sitting.visit)
         if state == "waiting":
             return None
@@ -229,7 +229,7 @@ class PageSite:
             return self._browsers.give_cookie(response, browser) if browser.is_new else response
 
         def admit(response: Response) -> Response:
-            own = new_browser()  # session fixation: the cookie that came may be known to others
+            own = new_browser()  # session fixation: others may know the old cookie
             visit.browsers.add(own.name)
             return self._browsers.give_cookie(response, own)
 
@@ -243,7 +243,7 @@ class PageSite:
         )
 
     async def _failed(self, request: Request, error: Exception) -> Response:
-        """Log an error without its traceback: the frames hold the posted data."""
+        """Log an error without its traceback, whose frames contain the posted data."""
         logger.error("a page could not be served: %s: %s", type(error).__name__, error)
         return self._note("refused", 503, text=_FAILED)
 
@@ -280,12 +280,12 @@ def _unrecorded(what: str, visit: Visit, reason: str) -> None:
 class Pages:
     """Hosting of pages: sign-in, look, and the vault's keys.
 
-    - `sign_in`: how a browser is known to be the MCP principal's; needed for people who come with a token.
+    - `sign_in`: recognises the MCP principal's browser; needed for people with a token.
     - `brand`: name, logo and colour.
     - `keys`: the vault's; a variable, a file or the system's keyring when absent.
     - `idle`: seconds after which a stdio server's loopback listener stops, when no page waits.
-    - `port`: where that listener is; any free one when 0. A service may insist on one for connected accounts.
-    - `record`: told of every page that is opened, completed or refused.
+    - `port`: that listener's port; 0 for any free one. A service may require a fixed one for connected accounts.
+    - `record`: called for every page that is opened, completed or refused.
     """
 
     sign_in: BrowserSignIn | None = None

@@ -1,4 +1,4 @@
-"""Pages that people were asked to finish: the person, the deadline and the result of each."""
+"""Visits: the pages that people were asked to finish."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from handraise.questions import Answer, Cancelled, Declined, Person
 VisitState = Literal["waiting", "finished", "declined", "cancelled", "expired"]
 
 _REMEMBERED = 600.0
-"""How long a link that is over still says how it ended, and what was entered is there to be fetched."""
+"""Seconds that an ended visit is kept, with its result."""
 _MOST = 10_000
 _WRONG_CODES = 5
-"""How many wrong codes a page takes before it takes none. The asked person gets a new link by asking again."""
+"""How many wrong codes a page accepts before it is locked. The person gets a new link by asking again."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitReason:
-    """The server and its reason: the person reads this before typing anything."""
+    """The server and its reason, shown before the person types anything."""
 
     server: str
     client: str | None
@@ -36,7 +36,7 @@ class VisitReason:
 
 @dataclass(eq=False, slots=True)
 class Visit:
-    """One page for one person. Its id is the link's only secret, and opens nothing by itself."""
+    """One page for one person. Its id is the link's only secret, and is not enough to open it."""
 
     page: Page[Any]
     person: Person
@@ -44,31 +44,31 @@ class Visit:
     deadline: float
     """Wall clock, in seconds."""
     key: str
-    """The same question asked again leads to the same page."""
+    """Equal for the same question, which leads to the same page."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     elicitation_id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     code: str | None = field(default=None, repr=False)
-    """The code that the person types if the system cannot tell whose browser it is."""
+    """The code that the person types if the system hides whose browser it is."""
     wrong_codes: int = 0
     answer: Answer[Any] | None = field(default=None, repr=False)
     ended_at: float | None = None
     browsers: set[str] = field(default_factory=set, repr=False)
     """The browsers that typed the code."""
     expects: str | None = field(default=None, repr=False)
-    """The `state` with which another site sends the browser back; random, and replaced at every departure."""
+    """The `state` for a return from another site; random, and new for every departure."""
 
     @property
     def takes_codes(self) -> bool:
-        """Whether a code still opens it: there is one, and it was not guessed at too often."""
+        """Whether its code still works: there is one, and it was not guessed at too often."""
         return self.code is not None and self.wrong_codes < _WRONG_CODES
 
     @property
     def opens_for_nobody(self) -> bool:
-        """Whether its code was guessed at too often, before anybody typed it."""
+        """Whether its code was guessed at too often before the right one came."""
         return self.wrong_codes >= _WRONG_CODES and not self.browsers
 
     def state(self, now: float) -> VisitState:
-        """Where it stands."""
+        """Its state."""
         match self.answer:
             case None:
                 return "waiting" if now < self.deadline else "expired"
@@ -83,7 +83,7 @@ SettleVisit = Callable[[Visit, Answer[Any]], Awaitable[None]]
 
 
 class Visits:
-    """The visits of one server, in memory: an entry on a page goes to the process that asked."""
+    """The visits of one server, in memory: an entry goes to the process that asked."""
 
     def __init__(self, settle: SettleVisit, clock: Callable[[], float] = time.time) -> None:
         self._settle = settle
@@ -100,7 +100,7 @@ class Visits:
         seconds: float,
         code: str | None,
     ) -> Visit:
-        """A page for a person, or the one that waits for the same question already."""
+        """Open a visit for a person, or return the waiting one for the same question."""
         self._forget()
         now = self._clock()
         for known in self._by_id.values():
@@ -116,16 +116,16 @@ class Visits:
         return visit
 
     def find(self, visit_id: str) -> Visit | None:
-        """The visit of a link, None when there is none or it ended long ago."""
+        """The visit of a link; None when there is none, or it ended long ago."""
         self._forget()
         return self._by_id.get(visit_id)
 
     def find_reference(self, elicitation_id: str) -> Visit | None:
-        """The visit that another site knows by this name."""
+        """The visit with this reference for another site."""
         return next((v for v in self._by_id.values() if v.elicitation_id == elicitation_id), None)
 
     def find_returning(self, state: str) -> Visit | None:
-        """The visit whose person another site sends back with this `state`."""
+        """The visit that expects this `state`."""
         self._forget()
         given = state.encode("utf-8", "surrogatepass")
         expecting = [v for v in self._by_id.values() if v.expects is not None]
@@ -137,11 +137,11 @@ class Visits:
         return found[-1] if found else None
 
     def state(self, visit: Visit) -> VisitState:
-        """Where a visit stands now."""
+        """The current state of a visit."""
         return visit.state(self._clock())
 
     def wait_for(self, how: str) -> bool:
-        """Whether a page waits for somebody who is known like this."""
+        """Whether a page waits for a person of this kind."""
         now = self._clock()
         return any(v.person.how == how and v.state(now) == "waiting" for v in self._by_id.values())
 
@@ -163,7 +163,7 @@ class Visits:
             visit.answer, visit.ended_at = answer, self._clock()
 
     def forget(self, visit: Visit) -> None:
-        """Have no such visit any more; its link says that there is nothing."""
+        """Remove a visit. Its link then leads to nothing."""
         self._by_id.pop(visit.id, None)
 
     def _forget(self) -> None:

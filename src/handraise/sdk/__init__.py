@@ -1,4 +1,4 @@
 """The only place that touches mcp and FastMCP: one adapter for each generation behind one small protocol.
 
-`adapter.py` is the protocol, free of any SDK's types. `private.py` lists every private name that we use of them.
+`adapter.py` is the protocol, without SDK types. `private.py` lists every private name of the SDKs that we use.
 """

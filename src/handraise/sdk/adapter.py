@@ -1,8 +1,8 @@
-"""What the server kit needs of an SDK, in terms that every generation of it can serve.
+"""The interface between the server kit and an SDK, for every generation.
 
-An `Adapter` belongs to one server. It hands each request that may ask to our `Service` as an `IncomingRequest`. The
-service runs the SDK's own handler through `IncomingRequest.handler()`, which gives the handler a context that can move
-on to a later request of the same call.
+An `Adapter` belongs to one server. It passes each request that may ask to our `Service` as an `IncomingRequest`. The
+service runs the SDK's own handler through `IncomingRequest.handler()`, whose context can move on to a later request
+of the same call.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from handraise.revisions import Revision
 from handraise.wire import Capabilities
 
 Result = Any
-"""The wire result of a request: a dictionary, or an object of the SDK's that it makes one from."""
+"""The wire result of a request: a dictionary, or the SDK's own object."""
 
 ASKING_METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The only methods in which a server may ask (2026-07-28, input required)."""
 
 
 class RequestFailed(Exception):
-    """The client answered a request of ours with a JSON-RPC error, or with something that is no result."""
+    """The client answered our request with a JSON-RPC error, or with something that is not a result."""
 
     def __init__(self, code: int | None, message: str) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class ConnectionLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClientName:
-    """What a client calls itself."""
+    """The name and version that a client claims."""
 
     name: str
     version: str | None = None
@@ -52,7 +52,7 @@ Identify = Callable[[Any], tuple[str, str] | None]
 
 
 def identified(token: Any, identify: Identify, session_id: str) -> tuple[Person, str]:
-    """The person whom the author's function names, and what every retry must have in common with the request."""
+    """The person that the author's function names, and the principal that every retry must share."""
     found = identify(token)
     if found is None:
         person = Person("", session_id, "anonymous")
@@ -76,15 +76,15 @@ class RequestHandler(Protocol):
         ...
 
     def attach(self, request: IncomingRequest, variables: contextvars.Context | None) -> None:
-        """Make `request` the live one: in the handler's context, its session, and its context variables."""
+        """Make `request` the live request in the handler's context, session and context variables."""
         ...
 
     def detach(self) -> None:
-        """No request is live: let go of the last one. Notices of the handler go nowhere."""
+        """Release the last request: no request is live, and the handler's notices are dropped."""
         ...
 
     def refresh(self, variables: contextvars.Context | None) -> None:
-        """Bring the live request's access token to the running task or thread, which may have an older copy."""
+        """Set the live request's access token in the running task or thread, which may have an older copy."""
         ...
 
     async def keep_alive(self, message: str) -> None:
@@ -93,7 +93,7 @@ class RequestHandler(Protocol):
 
 
 class IncomingRequest(Protocol):
-    """A request of a client, or a session of a client outside of any request."""
+    """A client's request, or a client's session outside any request."""
 
     method: str
     """Empty outside of a request."""
@@ -101,16 +101,16 @@ class IncomingRequest(Protocol):
     params: Mapping[str, Any]
     revision: Revision
     can_be_asked: bool
-    """False for a revision without elicitation, and where nothing leads back to the client."""
+    """False for a revision without elicitation, or if there is no way back to the client."""
 
     @property
     def person(self) -> Person:
-        """The verified caller, or the user of this machine, or an anonymous person for the connection."""
+        """The verified caller, else the user of this computer, else an anonymous person for the connection."""
         ...
 
     @property
     def principal(self) -> str:
-        """What every retry must have in common with this request: the person and their OAuth client."""
+        """The person and their OAuth client, which every retry must share."""
         ...
 
     @property
@@ -119,12 +119,12 @@ class IncomingRequest(Protocol):
         ...
 
     def identify(self, by: Identify) -> None:
-        """Take the person from the author's function, where there is an access token."""
+        """Take the person from the author's function, if there is an access token."""
         ...
 
     @property
     def session_id(self) -> str:
-        """The id of the transport's session, or nothing."""
+        """The id of the transport's session, or empty."""
         ...
 
     @property
@@ -139,17 +139,17 @@ class IncomingRequest(Protocol):
 
     @property
     def connection(self) -> dict[str, Any]:
-        """A dictionary that lives as long as the connection. Empty for every request where there is none."""
+        """A dictionary that lives as long as the connection; a new one for each request without a connection."""
         ...
 
     def handler(self, *, replay: bool = False) -> RequestHandler:
-        """The SDK's handler of this request; for a replay without the members that make it a retry."""
+        """The SDK's handler of this request. For a replay, without the members of a retry."""
         ...
 
     async def send_request(self, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Send a request to the client on the stream of this request; its result.
+        """Send a request to the client on the stream of this request; returns its result.
 
-        Raises `RequestFailed` and `ConnectionLost`. When it is cancelled, the client is told.
+        Raises `RequestFailed` and `ConnectionLost`. A cancellation is sent to the client.
         """
         ...
 
@@ -167,15 +167,15 @@ class Service(Protocol):
     """Our side of an installed server."""
 
     async def serve(self, request: IncomingRequest) -> Result:
-        """Serve a request that may ask. Raises only what the adapter's `refusal` gave."""
+        """Serve a request that may ask. Raises only exceptions from the adapter's `refusal`."""
         ...
 
     def meet(self, request: IncomingRequest) -> None:
-        """A session began: questions outside of a request may go to it."""
+        """Remember a new session, for questions outside a request."""
         ...
 
     resumes: bool
-    """Whether a call can go on after the process has ended: there is a durable store."""
+    """Whether calls continue after the process has ended, because the store is durable."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """While the server runs."""
@@ -187,26 +187,26 @@ class Adapter(Protocol):
 
     name: str
     lasting_name: str
-    """Its name without a part that is new in each process."""
+    """Its name without a part that changes in each process."""
 
     def install(self, service: Service) -> None:
-        """Hand every request that may ask to the service, and run it while the server runs."""
+        """Pass every request that may ask to the service, and run the service while the server runs."""
         ...
 
     def on_notice(self, method: str, heard: Callable[[IncomingRequest | None], None]) -> None:
-        """Call a function with every notice of this method; with None where the SDK does not say whose it is."""
+        """Call a function for every notice of this method; with None if the SDK hides the connection."""
         ...
 
     def stamp(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
-        """A result of ours with what the SDK adds to its own."""
+        """Our result with the members that the SDK adds to its own results."""
         ...
 
     def as_tool_error(self, error: HandraiseError) -> HandraiseError:
-        """The same error, so that the framework shows its sentence to the model and reports no crash."""
+        """The same error in a form whose sentence the framework shows to the model without reporting a crash."""
         ...
 
     def as_protocol_error(self, error: HandraiseError, fault: Mapping[str, Any]) -> HandraiseError:
-        """The same error, so that the framework sends it as this JSON-RPC error."""
+        """The same error in a form that the framework sends as this JSON-RPC error."""
         ...
 
     def refusal(self, fault: Mapping[str, Any]) -> Exception:
@@ -214,15 +214,15 @@ class Adapter(Protocol):
         ...
 
     def fault_of(self, error: BaseException) -> dict[str, Any] | None:
-        """The JSON-RPC error object that the SDK makes of an exception of its own; None for any other exception."""
+        """The JSON-RPC error object of an SDK exception; None for any other exception."""
         ...
 
     def is_wrapped(self, error: HandraiseError, by: BaseException) -> bool:
-        """Whether the framework raised an exception of its own because this error left a handler."""
+        """Whether the framework wrapped this error in an exception of its own."""
         ...
 
     async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        """What a tool says about itself; None when it says nothing, or is not known."""
+        """A tool's annotations; None when it has none, or is unknown."""
         ...
 
     async def handler_of(self, method: str, target: str) -> object:
@@ -233,20 +233,19 @@ class Adapter(Protocol):
     """Whether one function serves all tools, as on a lowlevel server."""
 
     def add_route(self, path: str, endpoint: Callable[..., Any]) -> bool:
-        """Serve a web endpoint beside the server; False where the author has to mount it."""
+        """Serve a web endpoint beside the server; False if the author must mount it."""
         ...
 
 
 _PART = 0.001
-"""How much of what is left up to the author's total a notice of ours takes."""
+"""The part of the rest up to the author's total that one of our notices takes."""
 
 
 class Progress:
-    """How far the progress of one request is. Every notice says more than the one before.
+    """The progress of one request. Every notice has a higher value than the one before.
 
-    Our own notices count in whole steps. Up to a total that the author named there may be no room for that: then they
-    take a small part of the rest. Where whole steps overtook the author, the author's progress and total move up
-    together, by a whole number.
+    Our own notices count in whole steps. If the author's total leaves no room for a step, they take a small part of the
+    rest. If our steps overtook the author, the author's progress and total move up together, by a whole number.
     """
 
     def __init__(self) -> None:
@@ -255,7 +254,7 @@ class Progress:
         self._moved = 0
 
     def report(self, progress: float, total: float | None) -> tuple[float, float | None]:
-        """The progress and the total to send for what the author reports."""
+        """The progress and the total to send for the author's values."""
         grows, self._reported = progress > self._reported, progress
         value = progress + self._moved
         if grows and value <= self._sent:
@@ -270,7 +269,7 @@ class Progress:
         return value, total
 
     def step(self) -> float | None:
-        """The value of a notice of our own; None when there is no room below the author's total."""
+        """The value of our own notice; None when there is no room below the author's total."""
         more = self._more()
         if more <= self._sent:
             return None

@@ -17,7 +17,7 @@ def generation() -> int:
 
 
 def adapter_for(server: Any) -> Adapter:
-    """The adapter for a server of any kind. SetupError when the installed SDK does not have what the adapter needs."""
+    """The adapter for a server of any kind. SetupError when the installed SDK lacks something it needs."""
     found = generation()
     try:
         return _adapter_for(server, found)
@@ -54,7 +54,7 @@ def _adapter_for(server: Any, found: int) -> Adapter:
 
 
 def session_request(session: Any) -> IncomingRequest:
-    """A session of a client, outside of any request."""
+    """A client's session outside any request."""
     if generation() == 1:
         from handraise.sdk.mcp1 import session_request as of_session1
 

@@ -1,6 +1,6 @@
-"""What the client kit needs of an SDK, in terms that every generation of it can serve.
+"""The interface between the client kit and an SDK, for every generation.
 
-Nothing of an SDK is imported before it is used. `client1.py` is about mcp 1.x and `client2.py` about mcp 2.x.
+SDKs are imported when they are used. `client1.py` is for mcp 1.x, `client2.py` for mcp 2.x.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from handraise.revisions import Revision
 from handraise.sdk.releases import problem_with, release_of, require_release
 
 Declare: TypeAlias = Callable[[dict[str, Any], Revision], None]
-"""Puts right what a client declares: it changes the capabilities, as they are on the wire."""
+"""Corrects the capabilities that a client declares, in wire form."""
 
 Send: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Awaitable[Any]]
 """Sends one request of a call, the first one or a retry."""
@@ -38,14 +38,14 @@ class Fault(NamedTuple):
 
 
 class Callbacks(NamedTuple):
-    """What a client calls when its server asks or tells something."""
+    """The callbacks of a client."""
 
     elicit: Any
     """The SDK's `elicitation_callback`; None for a client that cannot be asked."""
     list_roots: Any
     """Its `list_roots_callback`."""
     hear: Any
-    """Its `message_handler`, which hears every notice."""
+    """Its `message_handler`, which gets every notice."""
 
 
 def generation() -> int:
@@ -79,7 +79,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def fault_in(error: BaseException) -> Fault | None:
-    """The JSON-RPC error in an exception; None when the SDK did not raise it for one, or there is no SDK."""
+    """The JSON-RPC error in an exception; None for any other exception, or without an SDK."""
     if problem_with("mcp") is not None or not isinstance(error, protocol_error()):
         return None
     return fault_of(error)
@@ -123,7 +123,7 @@ def implementation(name: str, version: str) -> Any:
 
 
 def dumped(model: Any) -> dict[str, Any]:
-    """A model of the SDK's as the wire has it, without what was not said."""
+    """An SDK model in wire form, without unset members."""
     raw: dict[str, Any] = model.model_dump(by_alias=True, mode="json", exclude_none=True, exclude_unset=True)
     return raw
 
@@ -143,7 +143,7 @@ def completed_elicitation(message: Any) -> str | None:
 
 
 def watch_rounds(session: Any, send: Send) -> None:
-    """Have every request of a session in which a server may ask pass through `send`. mcp 1.x has no rounds."""
+    """Pass every request of a session in which a server may ask through `send`. mcp 1.x has no rounds."""
     if generation() == 2:
         from handraise.sdk import client2
 
@@ -160,7 +160,7 @@ def questions_in(result: Any) -> int | None:
 
 
 def claimed_name(result: Any) -> tuple[str, str] | None:
-    """The name and version that a result of 2026-07-28 gives its server; None where it gives none."""
+    """The server's name and version in a 2026-07-28 result; None if it has none."""
     claimed = (getattr(result, "meta", None) or {}).get(_SERVER_INFO)
     if not isinstance(claimed, Mapping) or not isinstance(claimed.get("name"), str):
         return None
@@ -168,7 +168,7 @@ def claimed_name(result: Any) -> tuple[str, str] | None:
 
 
 async def tell_roots_changed(session: Any) -> None:
-    """Tell a server that there are other roots now."""
+    """Tell a server that the roots changed."""
     types = wire_types()
     notice = types.RootsListChangedNotification()
     await session.send_notification(notice if generation() == 2 else types.ClientNotification(notice))
@@ -179,14 +179,14 @@ _SPOKEN: WeakKeyDictionary[Any, Revision] = WeakKeyDictionary()
 
 
 def note_revision(session: Any, spoken: str) -> None:
-    """A session of mcp 1.x does not tell which revision it speaks. Remember it."""
+    """Remember the revision of an mcp 1.x session, which does not tell it."""
     for revision in Revision:
         if revision.value == spoken:
             _SPOKEN[session] = revision
 
 
 def revision_of(session: Any) -> Revision:
-    """The revision that a session speaks; the newest that mcp 1.x knows where nothing tells."""
+    """The revision of a session; if unknown, the newest of mcp 1.x."""
     if (spoken := getattr(session, "protocol_version", None)) is not None:
         return Revision(str(spoken))
     return _SPOKEN.get(session, Revision.NOVEMBER_2025)
@@ -201,7 +201,7 @@ def open_client(
     offer: Revision | None = None,
     **options: Any,
 ) -> Any:
-    """A client of the SDK's, to be entered. `offer` is the revision that its handshake offers."""
+    """An SDK client, not entered yet. `offer` is the revision that its handshake offers."""
     found = generation()
     if any(base.__module__.partition(".")[0] == "fastmcp" for base in type(target).__mro__):
         from handraise.sdk.fastmcp_client import FastClient
@@ -218,7 +218,7 @@ def open_client(
 
 
 def plain_client(target: Any, *, mode: str) -> Any:
-    """A client of the SDK's that cannot be asked."""
+    """An SDK client that cannot be asked."""
     return open_client(target, Callbacks(None, None, None), lambda _capabilities, _revision: None, mode=mode)
 
 

@@ -84,7 +84,7 @@ class Client1:
 
 
 def declare_in_handshake(session: Any, declare: Declare, offer: Revision | None = None) -> None:
-    """Put right what a session declares when it is initialised, and remember which revision it speaks then."""
+    """Correct the capabilities in a session's handshake, and remember its revision."""
     types, send_request = wire_types(), session.send_request
 
     async def send(request: Any, *args: Any, **options: Any) -> Any:

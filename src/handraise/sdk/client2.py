@@ -22,7 +22,7 @@ def open_client(
     raise_exceptions: bool = False,
     **options: Any,
 ) -> Client:
-    """The SDK's client; what it declares is put right in its transport."""
+    """The SDK's client; its transport corrects the declared capabilities."""
     transport = transport_to(target, raise_exceptions=raise_exceptions)
     return Client(
         declaring(transport, declare, offer),
@@ -35,7 +35,7 @@ def open_client(
 
 
 def declaring_session(declare: Declare, offer: Revision | None) -> type[ClientSession]:
-    """A session class that puts right what it declares, for a framework that builds the session itself."""
+    """A session class that corrects its declared capabilities, for a framework that builds the session."""
 
     class DeclaringSession(ClientSession):
         def __init__(self, read_stream: Any = None, write_stream: Any = None, **options: Any) -> None:
@@ -47,7 +47,7 @@ def declaring_session(declare: Declare, offer: Revision | None) -> type[ClientSe
 
 
 def watch_rounds(session: ClientSession, send: Send) -> None:
-    """Have every request of a session in which a server may ask pass through `send`.
+    """Pass every request of a session in which a server may ask through `send`.
 
     The SDK calls the same public method for the first request of a call and for each retry of it.
     """

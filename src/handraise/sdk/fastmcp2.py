@@ -1,7 +1,7 @@
 """The adapter for FastMCP 2 and 3, on top of mcp 1.x.
 
-A server that is mounted in another one gets its calls from FastMCP and not from its lowlevel server. Where the other
-server has no Handraise, `MountedMiddleware` serves these calls.
+A mounted server gets its calls from FastMCP, not from its lowlevel server. `MountedMiddleware` serves them if the
+mounting server has no Handraise.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from handraise.sdk.adapter import Service
 from handraise.sdk.mcp1 import Mcp1Adapter, Mcp1Request, ReportingSession
 
 _MADE_UP = re.compile(r"[A-Za-z]+-[0-9a-f]{4}")
-"""FastMCP makes up the end of a name for a server that was given none."""
+"""FastMCP generates the end of the name of a server without one."""
 
 
 class FastMcp2Adapter(Mcp1Adapter):
@@ -45,7 +45,7 @@ class FastMcp2Adapter(Mcp1Adapter):
         self._fast.add_middleware(MountedMiddleware2(self, service))
 
     async def start_mounted(self) -> None:
-        """A call comes from the server that mounts this one. The lowlevel server of this one never starts then."""
+        """Start for a call from the mounting server: the lowlevel server of a mounted one never starts."""
         if not self._mounted:
             await self._put_guards_in_place()
             self._mounted = True
@@ -71,7 +71,7 @@ class FastMcp2Adapter(Mcp1Adapter):
 
 
 class MountedMiddleware2(Middleware):
-    """Serves the calls that come from a server without Handraise, which mounts the server that has it."""
+    """Serves calls to a server with Handraise from a mounting server without it."""
 
     def __init__(self, adapter: FastMcp2Adapter, service: Service) -> None:
         self._adapter, self._service = adapter, service
@@ -116,7 +116,7 @@ class _Message:
 
 
 class _MountedRequest(Mcp1Request):
-    """A request to a mounted server, under the names that it has there."""
+    """A request to a mounted server, with the names that it has there."""
 
     def __init__(self, ctx: Any, method: str, context: Any, call_next: Any) -> None:
         async def handle(_request: Any) -> Any:
@@ -125,7 +125,7 @@ class _MountedRequest(Mcp1Request):
         super().__init__(ctx, method, _Message(context.message), handle)
 
     def dump(self, result: Any) -> dict[str, Any]:
-        return {}  # nothing looks into it: an error of the handler leaves as an exception
+        return {}  # unused: a handler's error is an exception
 
     def load(self, plain: Mapping[str, Any]) -> Any:
         read = CallToolResult.model_validate(plain)

@@ -1,7 +1,7 @@
 """The adapter for FastMCP 4, on top of mcp 2.x.
 
-A server that is mounted in another one gets its calls from FastMCP and not from its lowlevel server. Where the other
-server has no Handraise, `MountedMiddleware` serves these calls.
+A mounted server gets its calls from FastMCP, not from its lowlevel server. `MountedMiddleware` serves them if the
+mounting server has no Handraise.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from handraise.sdk.adapter import IncomingRequest, Service
 from handraise.sdk.mcp2 import Context, LiveSession, Mcp2Adapter, Mcp2Handler, Mcp2Request
 
 _MADE_UP = re.compile(r"[A-Za-z]+-[0-9a-f]{4}")
-"""FastMCP makes up the end of a name for a server that was given none."""
+"""FastMCP generates the end of the name of a server without one."""
 
 
 class _ProtocolError(MCPError, ToolError):
@@ -72,7 +72,7 @@ class FastMcp4Adapter(Mcp2Adapter):
         return self._quiet(self._mix(error, _ProtocolError, fault))
 
     def _quiet(self, error: HandraiseError) -> HandraiseError:
-        """FastMCP logs an error at the level that it carries. A person who declines is no failure of the tool."""
+        """FastMCP logs an error at the level that it carries. A decline is not a failure of the tool."""
         error.__dict__["log_level"] = logging.DEBUG
         return error
 
@@ -137,7 +137,7 @@ class _Handler(Mcp2Handler):
 
 
 class _Lifetime(Provider):
-    """Provides nothing. FastMCP enters its lifespan with the server's, also when another server mounts that."""
+    """Provides nothing. FastMCP enters its lifespan with the server's, also in a mounted server."""
 
     def __init__(self, adapter: FastMcp4Adapter, service: Service) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class _Lifetime(Provider):
 
 
 class MountedMiddleware4(Middleware):
-    """Serves the calls that come from a server without Handraise, which mounts the server that has it."""
+    """Serves calls to a server with Handraise from a mounting server without it."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -189,7 +189,7 @@ class MountedMiddleware4(Middleware):
 
 
 class _MountedRequest(_Request):
-    """A request to a mounted server, under the names that it has there."""
+    """A request to a mounted server, with the names that it has there."""
 
     def __init__(
         self, ctx: Context, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]
@@ -207,7 +207,7 @@ class _MountedRequest(_Request):
         super().__init__(dataclasses.replace(ctx, params={**(ctx.params or {}), **own}), inside)
 
     def as_result(self, answer: Any) -> Any:
-        """A wire result as FastMCP takes it: its own object, unless ours takes its place or a retry brought it."""
+        """A wire result for FastMCP: its own object, unless ours replaces it or a retry brought it."""
         if self._given is not None and answer is self._given[0]:
             return self._given[1]
         meta = {key: value for key, value in answer.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
@@ -221,7 +221,7 @@ _NAMED: Final = frozenset({"name", "uri", "arguments"})
 
 
 def _dump(result: Any, uri: str) -> HandlerResult:
-    """A result of FastMCP's as it goes on the wire."""
+    """A FastMCP result in wire form."""
     wire: Any = result
     if isinstance(result, InputRequiredToolResult | InputRequiredPromptResult | InputRequiredResourceResult):
         wire = result.input_required

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class CallbackTransport(ClientTransport):
-    """A transport around another one. Its sessions have our callbacks, and declare exactly what they should.
+    """A transport around another one. Its sessions have our callbacks and declare exactly our capabilities.
 
     FastMCP's own wrapper makes Python types of a hostile schema before anyone has checked it.
     """
@@ -95,13 +95,13 @@ class CallbackTransport(ClientTransport):
 
 
 def inner_transport(target: Any, **options: Any) -> ClientTransport:
-    """The transport that FastMCP's client would use; `auth` and `verify` are about it."""
+    """The transport that FastMCP's client would use, with `auth` and `verify`."""
     found: ClientTransport = Client(target, **options).transport
     return found
 
 
 class FastClient:
-    """FastMCP's client of a FastMCP server in this process, with the methods and results of the SDK's own client."""
+    """FastMCP's client of a server in this process, with the interface of the SDK's own client."""
 
     def __init__(
         self,

@@ -121,7 +121,7 @@ class Mcp1Adapter:
     def as_tool_error(self, error: HandraiseError) -> HandraiseError:
         if not isinstance(error, self._tool_error):
             error.__class__ = _mixed(type(error), self._tool_error)  # type: ignore[arg-type]
-        # FastMCP logs an error at the level that it carries. A person who declines is no failure of the tool.
+        # FastMCP logs an error at the level that it carries. A decline is not a failure of the tool.
         error.__dict__["log_level"] = logging.DEBUG
         return error
 
@@ -137,8 +137,8 @@ class Mcp1Adapter:
     def is_wrapped(self, error: HandraiseError, by: BaseException) -> bool:
         if by.__cause__ is error and type(by).__module__.startswith(("mcp.", "fastmcp.")):
             return True
-        # mcp raises a ValueError for a prompt or resource that fails, with the error as context. An author who raises
-        # something else while handling our error has it as context, too: the sentence tells them apart.
+        # mcp raises a ValueError for a failed prompt or resource, with the error as context. An author's exception
+        # during the handling of our error has that context too; its text tells them apart.
         return error in _causes(by) and is_text_of(str(by), error)
 
     # What the framework knows of the author's functions.
@@ -154,7 +154,7 @@ class Mcp1Adapter:
         return None
 
     async def _put_guards_in_place(self) -> None:
-        """Have each tool run the guarded function, and each plain function in a thread."""
+        """Make each tool run the guarded function, and each plain function in a thread."""
         tools = await self._tools()
         if tools is None:
             raise SetupError("this release of mcp hides its tools: put every @guard below @server.tool()")
@@ -287,7 +287,7 @@ class Mcp1Request:
         return Mcp1Handler(self)
 
     async def run(self, session: ReportingSession) -> dict[str, Any]:
-        """Run the SDK's handler; its result as it goes on the wire."""
+        """Run the SDK's handler; returns its result in wire form."""
         request_ctx.set(dataclasses.replace(self.ctx, session=session))
         result = await self._handle(self._request)
         plain = self.dump(result)
@@ -295,13 +295,13 @@ class Mcp1Request:
         return plain
 
     def as_result(self, result: Any) -> Any:
-        """A wire result as the SDK takes it: its own object, unless ours takes its place."""
+        """A wire result for the SDK: its own object, unless ours replaces it."""
         if self._result is not None and result is self._result[0]:
             return self._result[1]
         return self.load(result)
 
     def dump(self, result: Any) -> dict[str, Any]:
-        """The handler's result as it goes on the wire."""
+        """The handler's result in wire form."""
         plain: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return plain
 
@@ -330,7 +330,7 @@ class Mcp1Request:
         return result.model_dump(by_alias=True, exclude_unset=True)
 
     async def _tell_cancelled(self, request: _SentRequest) -> None:
-        """This generation does not tell the client by itself."""
+        """Send the cancellation, which mcp 1.x does not do itself."""
         if (sent := request.id_of_sent()) is None:
             return
         params = types.CancelledNotificationParams(requestId=sent, reason="the question was withdrawn")
@@ -366,7 +366,7 @@ class Mcp1Handler:
 
 
 class ReportingSession(ServerSession):
-    """The session of a call, which knows how far the progress of its request is."""
+    """The session of a call, which tracks the progress of its request."""
 
     def __init__(self, request: Mcp1Request) -> None:
         self._of = request
@@ -399,7 +399,7 @@ class ReportingSession(ServerSession):
         message: str | None = None,
         related_request_id: str | None = None,
     ) -> None:
-        """Send a progress notice. One about the call's own request says more than the one before."""
+        """Send a progress notice. For the call's own request the value always grows."""
         request = self._of
         if progress_token == request.progress_token:
             progress, total = self._progress.report(progress, total)
@@ -409,7 +409,7 @@ class ReportingSession(ServerSession):
         )
 
     async def keep_alive(self, message: str) -> None:
-        """Say that the call is alive."""
+        """Send progress to keep the call alive."""
         request, value = self._of, self._progress.step()
         if value is not None and request.progress_token is not None:
             await request.session.send_progress_notification(
@@ -418,7 +418,7 @@ class ReportingSession(ServerSession):
 
 
 class _SentRequest(types.Request[Any, str]):
-    """A request to the client, which remembers the id that the SDK gave it: its progress token is its id."""
+    """A request to the client that remembers the id from the SDK: its progress token is its id."""
 
     _dumped: dict[str, Any] | None = None
 
@@ -427,7 +427,7 @@ class _SentRequest(types.Request[Any, str]):
         return self._dumped
 
     def id_of_sent(self) -> str | int | None:
-        """The id under which it was sent; None when it was not."""
+        """The id that it was sent with; None when it was not sent."""
         meta = (self._dumped or {}).get("params", {}).get("_meta", {})
         found: str | int | None = meta.get("progressToken")
         return found
@@ -440,11 +440,11 @@ class _AnyResult(types.Result):
 
 
 async def _hear_progress(progress: float, total: float | None, message: str | None) -> None:
-    """Nobody needs to know how far the person is."""
+    """Ignore the client's progress."""
 
 
 def session_request(session: ServerSession) -> Mcp1Request:
-    """A session outside of any request: its questions go on the connection's own stream."""
+    """A session outside any request. Its questions use the connection's own stream."""
     ctx = _Outside(session)
     return Mcp1Request(ctx, "", None, _no_handler)
 
@@ -464,16 +464,16 @@ async def _no_handler(_request: Any) -> Any:
 
 
 def _negotiated(session: ServerSession) -> str:
-    """The revision of a session: the one that its client asked for, if this SDK knows it."""
+    """The revision that a session's client asked for, if this SDK knows it."""
     handshake = session.client_params
     asked = "" if handshake is None else str(handshake.protocolVersion)
     return asked if asked in SUPPORTED_PROTOCOL_VERSIONS else types.LATEST_PROTOCOL_VERSION
 
 
 def _leads_back(http_request: Any) -> bool:
-    """False where responses are plain JSON: the transport drops every question then.
+    """False for plain JSON responses, where the transport drops every question.
 
-    The application that serves the request has the transport's options. A handler of the author's own hides them.
+    The application that serves the request has the transport's options. An author's own handler hides them.
     """
     app = None if http_request is None else http_request.scope.get("endpoint")
     while app is not None:
@@ -487,8 +487,8 @@ def _leads_back(http_request: Any) -> bool:
 def _principal(token: Any, http_request: Any, session_id: str) -> tuple[Person, str]:
     """The person behind a request, and their OAuth client.
 
-    FastMCP has the verified subject in the claims, and mcp in `subject`, from 1.28 on. A caller whose token does not
-    say whose it is stays anonymous: everybody who uses the same client would be one person otherwise.
+    FastMCP has the verified subject in the claims, mcp from 1.28 on in `subject`. A caller whose token has no subject
+    stays anonymous: otherwise all users of one client would be one person.
     """
     claims = getattr(token, "claims", None)
     claims = claims if isinstance(claims, Mapping) else {}

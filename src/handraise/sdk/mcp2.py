@@ -114,7 +114,7 @@ class Mcp2Adapter:
     # Errors.
 
     def as_tool_error(self, error: HandraiseError) -> HandraiseError:
-        # MCPServer passes an MCPError on as it is. Of any other error it makes a result, and logs that the tool failed.
+        # MCPServer passes on an MCPError. Any other error becomes a result, and is logged as a failure of the tool.
         return (
             error if self.one_handler else self._mix(error, MCPError, {"code": 0, "message": sentence(error)})
         )
@@ -125,7 +125,7 @@ class Mcp2Adapter:
     def _mix(
         self, error: HandraiseError, theirs: type[Exception], fault: Mapping[str, Any]
     ) -> HandraiseError:
-        """Make an error of ours one of theirs, too. It stays the same object, with the same traceback."""
+        """Make our error also an instance of theirs. It stays the same object, with the same traceback."""
         if not isinstance(error, theirs):
             error.__class__ = _mixed(type(error), theirs)  # type: ignore[arg-type]
         error.__dict__["error"] = ErrorData(**fault)
@@ -138,7 +138,7 @@ class Mcp2Adapter:
         return error.error.model_dump(exclude_none=True) if isinstance(error, MCPError) else None
 
     def is_wrapped(self, error: HandraiseError, by: BaseException) -> bool:
-        return False  # it passes errors of its own kind on, and ours are made one
+        return False  # it passes on errors of its own class, which ours are
 
     # What the framework knows of the author's functions.
 
@@ -155,7 +155,7 @@ class Mcp2Adapter:
         return getattr(private.component(self._server(), method, target), "fn", None)
 
     async def _put_guards_in_place(self) -> None:
-        """Have each tool run the guarded function, also where its author put the guard above `@server.tool()`."""
+        """Make each tool run the guarded function, even if the guard is above `@server.tool()`."""
         if not are_there_any():
             return
         tools = await self._tools()
@@ -182,7 +182,7 @@ class Mcp2Adapter:
 
 
 class AskingMiddleware:
-    """Hands every request that may ask to our service.
+    """Passes every request that may ask to our service.
 
     It is the last middleware, right around the handler, so that the author's own middleware sees every round.
     """
@@ -192,7 +192,7 @@ class AskingMiddleware:
         self._service = service
 
     def move_to_the_end(self, chain: list[Any]) -> None:
-        """Become the last of a chain of middleware, and keep our tokens out of the SDK's boundary."""
+        """Become the last middleware, and take our tokens past the SDK's boundary."""
         others = (each for each in chain if each is not self)
         chain[:] = [
             *(TokenBypass(each) if isinstance(each, RequestStateBoundary) else each for each in others),
@@ -214,10 +214,10 @@ class AskingMiddleware:
 
 
 class TokenBypass:
-    """Stands around the SDK's boundary, which seals and opens every requestState, and takes our tokens past it.
+    """Takes our tokens past the SDK's boundary, which seals and opens every requestState.
 
-    A token of ours is random and means nothing outside the store. The seal would end it after ten minutes; its
-    lifetime is the question's own.
+    Our token is random and means nothing outside the store. The seal would expire after ten minutes; a question may
+    take longer.
     """
 
     def __init__(self, boundary: RequestStateBoundary) -> None:
@@ -330,7 +330,7 @@ class Mcp2Request:
 
 
 class Mcp2Handler:
-    """The SDK's handler of one call, with a context of its own."""
+    """The SDK's handler of one call, with its own context."""
 
     def __init__(self, request: Mcp2Request, call_next: CallNext, *, replay: bool) -> None:
         self.session = LiveSession(request.ctx.session, request.progress_token)
@@ -371,7 +371,7 @@ class Mcp2Handler:
 _SESSION_ID = "handraise session id"
 _RETRY_MEMBERS = frozenset({"requestState", "inputResponses"})
 _CLOSED = CONNECTION_CLOSED, "Connection closed"
-"""The SDK's error for a connection that has ended. A client may answer with its code, and another message."""
+"""The SDK's error for a closed connection. A client may send the same code with another message."""
 
 
 class _AnyResult(Result):
@@ -381,7 +381,7 @@ class _AnyResult(Result):
 
 
 def session_request(session: ServerSession) -> Mcp2Request:
-    """A legacy session outside of any request: its questions go on the connection's own stream."""
+    """A legacy session outside any request. Its questions use the connection's own stream."""
     session = session.live if isinstance(session, LiveSession) else session
     ctx: Context = ServerRequestContext(
         session=session, lifespan_context=None, protocol_version=session.protocol_version, method=""
@@ -394,7 +394,7 @@ async def _no_handler(_ctx: Context) -> HandlerResult:
 
 
 def _declaring_resumes(introduction: dict[str, Any]) -> dict[str, Any]:
-    """What a server says about itself, and that its calls outlive its process. Our gateway counts on that."""
+    """Add to a server's capabilities that its calls survive a restart. Our gateway relies on it."""
     capabilities = introduction.get("capabilities") or {}
     experimental = {**(capabilities.get("experimental") or {}), RESUMES: {}}
     return {**introduction, "capabilities": {**capabilities, "experimental": experimental}}
@@ -407,13 +407,13 @@ def _bring(token: Any, trace: Any) -> None:
 
 
 def _principal(token: AccessToken | None, ctx: Context, session_id: str) -> tuple[Person, str]:
-    """The person behind a request, and what every retry of it has to have in common with it.
+    """The person behind a request, and the principal that every retry must share.
 
-    That is the person and the OAuth client that presented their token, so that another client's token opens nothing.
+    The principal is the person and the OAuth client that presented their token: another client's token opens nothing.
     """
     if token is not None:
         client, issuer, subject = principal_components(token)
-        if subject is None:  # a client by itself: no subject of its issuer may pass for it
+        if subject is None:  # a client without a person: no subject of its issuer may equal it
             issuer, subject = f"clients of {issuer or ''}", client
         person = Person(issuer or "", subject, "token")
         return person, f"{person.key} {token.client_id}"
@@ -448,7 +448,7 @@ def _mixed(ours: type[HandraiseError], *theirs: type[Exception]) -> type[Handrai
 
 
 def _require_known_middleware(low: Server[Any]) -> None:
-    """The SDK calls its middleware provisional. Refuse a release in which it looks different."""
+    """Refuse a release whose middleware looks different. The SDK calls its middleware provisional."""
     fields = {each.name for each in dataclasses.fields(ServerRequestContext)}
     if not isinstance(getattr(low, "middleware", None), list) or not fields >= _CONTEXT_FIELDS:
         raise SetupError(
@@ -476,12 +476,12 @@ class LiveSession(ServerSession):
         self._progress, self._progress_token = None, progress_token
 
     def detach(self) -> None:
-        """No request is live: requests fail, and notices go nowhere."""
+        """Release the request: requests fail, and notices are dropped."""
         self._listening = False
 
     @property
     def _so_far(self) -> Progress:
-        """The progress of the live request. Few handlers report any."""
+        """The progress of the live request."""
         if self._progress is None:
             self._progress = Progress()
         return self._progress
@@ -525,9 +525,7 @@ class LiveSession(ServerSession):
     async def send_log_message(self, *args: Any, **options: Any) -> None:
         """Send a log message on the live request."""
         if self._listening:
-            with (
-                warnings.catch_warnings()
-            ):  # its deprecation is the author's to hear, and says so in their own code
+            with warnings.catch_warnings():  # the deprecation warning belongs to the author's code
                 warnings.simplefilter("ignore")
                 sending = self._live.send_log_message(*args, **options)
             await sending
@@ -557,6 +555,6 @@ class LiveSession(ServerSession):
             )
 
     async def keep_alive(self, message: str) -> None:
-        """Say that the call is alive, unless the author has said that nothing is left to do."""
+        """Send progress to keep the call alive, unless the author's progress is complete."""
         if self._listening and (value := self._so_far.step()) is not None:
             await self._live.report_progress(value, None, message)

@@ -1,4 +1,4 @@
-"""Which releases of mcp and FastMCP are installed, and which ones work."""
+"""The installed and the supported releases of mcp and FastMCP."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from handraise.errors import SetupError
 
 
 class Supported(NamedTuple):
-    """The releases of a package that work: from `oldest` on, below the major version `below`."""
+    """The supported releases of a package: from `oldest` to below the major version `below`."""
 
     oldest: tuple[int, int]
     below: int
 
     def requirement(self, package: str) -> str:
-        """As pip takes it."""
+        """The requirement in pip's syntax."""
         return f"{package}>={self.oldest[0]}.{self.oldest[1]},<{self.below}"
 
 
@@ -34,7 +34,7 @@ def release_of(package: str) -> str | None:
 
 
 def problem_with(package: str) -> str | None:
-    """One sentence that says what was found and what is needed; None when the installed release works."""
+    """One sentence about an unsupported release and what is needed; None when the installed release works."""
     supported, found = SUPPORTED[package], release_of(package)
     install = f'pip install "{supported.requirement(package)}"'
     if found is None:
@@ -47,7 +47,7 @@ def problem_with(package: str) -> str | None:
 
 
 def require_release(package: str) -> int:
-    """The major version of an installed package that works. SetupError with one sentence otherwise."""
+    """The major version of a supported installed package; SetupError otherwise."""
     if (problem := problem_with(package)) is not None:
         raise SetupError(problem)
     return int(str(release_of(package)).partition(".")[0])

@@ -1,7 +1,7 @@
-"""Guards that stand above `@server.tool()`: the guarded function takes the place of the one that was registered.
+"""Guards above `@server.tool()`: the guarded function replaces the registered one.
 
-`@server.tool()` gives back the function that it registered. A decorator above it would wrap what nobody calls, and the
-tool would run unguarded.
+`@server.tool()` returns the function that it registered. A decorator above it would wrap a function that nobody calls,
+and the tool would run unguarded.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from typing import Any, Final
 
 _MARK: Final = "__handraise_stands_in__"
 _bodies = 0
-"""How many functions have another one that runs instead."""
+"""The number of replaced functions."""
 
 
 def stand_in_for(body: Callable[..., Any], instead: Callable[..., Any]) -> None:
-    """Have a function run instead of a tool's body, also where the framework was given the body itself."""
+    """Run a function instead of a tool's body, even if the framework registered the body."""
     global _bodies
     try:
         setattr(body, _MARK, instead)
     except AttributeError:
-        return  # a bound method or the like, which no framework's decorator was put on
+        return  # for example a bound method, which no framework registered
     _bodies += 1
 
 
 def stand_in_of(function: object) -> Callable[..., Any] | None:
-    """The function that runs instead of this one, if there is one."""
+    """The function that replaces this one, if any."""
     found: Callable[..., Any] | None = getattr(function, _MARK, None)
     return found
 
 
 def are_there_any() -> bool:
-    """Whether this process has a function that another one runs instead of."""
+    """Whether any function of this process is replaced."""
     return _bodies > 0

@@ -1,4 +1,4 @@
-"""Transports of the SDK's, with a function that sees every message: to tell of it, or to put it right.
+"""SDK transports with a function that sees every message, to report or correct it.
 
 A transport is a context that gives two streams. Every generation of the SDK has them.
 """
@@ -22,7 +22,7 @@ Streams: TypeAlias = tuple[Any, Any]
 Transport: TypeAlias = AbstractAsyncContextManager[Any]
 Tell: TypeAlias = Callable[[Direction, Any], None]
 See: TypeAlias = Callable[[Any], Any]
-"""Sees a `SessionMessage`, and returns it or another one in its place."""
+"""Gets a `SessionMessage` and returns it or a replacement."""
 
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
@@ -31,7 +31,7 @@ _VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 def transport_to(target: Any, *, log: TextIO | None = None, **options: Any) -> Transport:
     """The transport to a URL, to a command's parameters, or to a server in this process; a transport as it is.
 
-    `log` gets what a started server prints; `options` are for a server in this process.
+    `log` gets the standard error of a started server; `options` are for a server in this process.
     """
     generation()
     stdio, http = import_module("mcp.client.stdio"), import_module("mcp.client.streamable_http")
@@ -49,7 +49,7 @@ def transport_to(target: Any, *, log: TextIO | None = None, **options: Any) -> T
 
 
 def command_line(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> Any:
-    """The parameters of a server that is started by a command, as the SDK takes them."""
+    """The SDK's parameters of a server that is started by a command."""
     generation()
     parameters = import_module("mcp.client.stdio").StdioServerParameters
     return parameters(command=program, args=list(arguments), env=None if env is None else dict(env))
@@ -74,7 +74,7 @@ async def _in_process(server: Any, *, raise_exceptions: bool = False) -> AsyncIt
 
 @asynccontextmanager
 async def tapped(transport: Transport, tell: Tell) -> AsyncIterator[Streams]:
-    """The same transport; `tell` hears each message with its direction, as JSON."""
+    """The same transport; `tell` gets each message as JSON with its direction."""
 
     def seen(direction: Direction, item: Any) -> Any:
         tell(direction, item.message.model_dump(by_alias=True, mode="json", exclude_unset=True))
@@ -88,16 +88,16 @@ async def tapped(transport: Transport, tell: Tell) -> AsyncIterator[Streams]:
 async def declaring(
     transport: Transport, declare: Declare, offer: Revision | None = None
 ) -> AsyncIterator[Streams]:
-    """The same transport; what the client declares is put right on its way out.
+    """The same transport; the client's declared capabilities are corrected on the way out.
 
-    The SDK declares both modes of elicitation wherever there is a callback, and has no option for it.
+    The SDK always declares both modes of elicitation if there is a callback.
     """
     async with transport as (read, write, *_):
         yield read, Writing(write, partial(put_right, declare, offer))
 
 
 def put_right(declare: Declare, offer: Revision | None, item: Any) -> Any:
-    """A message that declares exactly what it should, and offers this revision."""
+    """A message with corrected capabilities that offers this revision."""
     message = getattr(item.message, "root", item.message)
     params = getattr(message, "params", None)
     if not isinstance(params, dict):

@@ -63,13 +63,13 @@ Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class CommonOptions(TypedDict, total=False):
-    """What every question may be given, beside its message and its form.
+    """Options of every question, beside its message and its form.
 
     - `key`: its name on the wire and in the journal; made up when absent.
-    - `timeout`: seconds until nobody answering is `Expired`.
+    - `timeout`: seconds until `Expired` is raised.
     - `because`, `if_declined`: added to the message, so that the person knows what depends on it.
-    - `still`: looked at after an accepted answer. False, a sentence or a ValueError says that the world has
-      changed meanwhile: the answer is not used and `Stale` is raised.
+    - `still`: called after an accepted answer. If it returns False or a sentence, or raises ValueError, the situation
+      has changed: the answer is not used and `Stale` is raised.
     - `session`: a legacy session to ask on, outside of a request.
 
     Every question also takes `fallback`, a value for clients that cannot ask. You get `Fallback(value)` instead of
@@ -159,7 +159,7 @@ class Ask(PageAsks):
     ) -> Asking[Any]:
         """Ask for one yes or no. A "no" is `Declined(by="answer")`.
 
-        `yes` and `no` say what each does ("Delete 47 files"). Desks of ours show them on the buttons.
+        `yes` and `no` say what each does ("Delete 47 files"). Our desks show them on the buttons.
         """
         with fitted():
             buttons = Buttons(*(words if words is None else require_button(words) for words in (yes, no)))
@@ -194,7 +194,7 @@ class Ask(PageAsks):
         fallback: Any = NO_FALLBACK,
         **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
-        """Ask for one of several: a mapping from value to title, an Enum, or any values."""
+        """Ask for one option: from a mapping of values to titles, an Enum, or any values."""
         with fitted():
             form, convert = choice_form(options)
         return _form(message, form, common, fallback=fallback, convert=convert)
@@ -230,7 +230,7 @@ class Ask(PageAsks):
         fallback: Any = NO_FALLBACK,
         **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
-        """Ask for any number of several."""
+        """Ask for any number of options."""
         with fitted():
             form, convert = choices_form(options, min_items, max_items)
         return _form(message, form, common, fallback=fallback, convert=convert)
@@ -409,7 +409,7 @@ class Ask(PageAsks):
     ) -> Asking[Any]:
         """Ask the person to do something in their browser, and wait until `complete` says that it is done.
 
-        Accepting is consent to open the link, nothing more. With `wait=False` that is what this gives.
+        Accepting is consent to open the link, nothing more. With `wait=False` this returns after the consent.
         """
         require_text("url", url)
         require_name("elicitation_id", elicitation_id)
@@ -421,10 +421,10 @@ class Ask(PageAsks):
         return Asking(request, _options_of(common, fallback))
 
     def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> Requirement:
-        """Go on only when the person has finished these pages or links.
+        """Continue only when the person has finished these pages or links.
 
         2025-11-25: the call ends with error -32042 that lists what is missing, and the client calls again.
-        2026-07-28: the links are asked for in a round, and the body goes on when they are finished.
+        2026-07-28: the links are asked for in a round, and the handler continues when they are finished.
         """
         require_timeout(timeout)
         return Requirement([_required(link) for link in links], timeout)
@@ -458,7 +458,7 @@ class Ask(PageAsks):
         return wait_in_thread(asking)
 
     def person(self) -> Person:
-        """Who will answer: to hand to `complete` later, or to keep things apart."""
+        """The person who will answer. Pass it to `complete` later, or use it as a key for data of theirs."""
         return current_call().person
 
 
@@ -529,7 +529,7 @@ def _plain_options(key: str | None, timeout: float | None, session: object) -> A
 
 
 def _composed(message: str, common: CommonOptions) -> str:
-    """Question, reason and consequence on a line each: some clients show three lines of a message, and no more."""
+    """Question, reason and consequence, one line each: some clients show only three lines of a message."""
     require_message(message)
     if because := common.get("because"):
         require_text("because", because)

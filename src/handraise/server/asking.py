@@ -1,4 +1,4 @@
-"""One question on its way: made, sent, sent again when the answer cannot be used, and answered."""
+"""One question: it is made, sent, sent again while the answer is unusable, and answered."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NO_FALLBACK: Any = _NoFallback()
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """How a question is to be asked, apart from what it asks."""
+    """How to ask a question, apart from its content."""
 
     key: str | None = None
     timeout: float | None = None
@@ -70,7 +70,7 @@ class AskOptions:
 
 
 class Unasked:
-    """A question that was made and not asked yet. It is no answer."""
+    """A question that is not asked yet. It is not an answer."""
 
     __slots__ = ("_used",)
     _used: bool
@@ -85,12 +85,12 @@ class Unasked:
         raise fitting(UsageError(_NO_AWAIT))
 
     def use(self) -> None:
-        """Somebody else asks it, or nobody will: it need not warn."""
+        """Mark it as used, so that it does not warn that nobody awaited it."""
         self._used = True
 
 
 class Asking(Unasked, Generic[R_co]):
-    """A question that was made and not asked yet. Awaiting it asks it and gives the answer."""
+    """A question that is not asked yet. Awaiting it asks it and returns the answer."""
 
     __slots__ = ("_options", "_request")
 
@@ -108,7 +108,7 @@ class Asking(Unasked, Generic[R_co]):
         return ask_until_valid(self.call(), self._request, self._options)
 
     async def begun(self, name: str | None) -> Callable[[], Coroutine[Any, Any, R_co]]:
-        """Do what takes a while before it can be sent; a function that asks it then, together with others."""
+        """Do the slow work before sending; returns a function that asks it, together with others."""
         self.use()
         call, request, options = self.call(), self._request, self._options
         if request.mode != "form" and call.can(request.mode):
@@ -123,29 +123,29 @@ class Asking(Unasked, Generic[R_co]):
 
     @property
     def key(self) -> str | None:
-        """The name that its author chose for the wire."""
+        """The key that its author chose for the wire."""
         return self._options.key
 
     @property
     def session(self) -> object:
-        """The legacy session that it goes to, if its author chose one."""
+        """The legacy session that the author chose."""
         return self._options.session
 
     @property
     def coming(self) -> tuple[asyncio.Event, ...]:
-        """Events that happen before there is something in the request that `ready` gave."""
+        """Events that fill the request that `ready` returned."""
         return ()
 
     @property
     def elicitation_id(self) -> str | None:
-        """The id that `complete` takes to finish the link; None where it is no link."""
+        """The id that `complete` takes; None if this is not a link."""
         if not isinstance(self._request, UrlRequest):
             return None
         self._request = self._request.identified(self.call())
         return self._request.question.elicitation_id
 
     def ready(self) -> dict[str, Any]:
-        """The input request that is about to be sent; empty where the revision has no words for it."""
+        """The input request to send; empty if the revision cannot express it."""
         if isinstance(self._request, UrlRequest):
             self._request = self._request.identified(self.call())
         with suppress(NotSupported):  # raised, or answered by the fallback, where the answer is awaited
@@ -154,18 +154,18 @@ class Asking(Unasked, Generic[R_co]):
 
     @property
     def request(self) -> dict[str, Any]:
-        """The input request as this call's client gets it."""
+        """The input request for this call's client."""
         return self._request.dump(self.call().revision)
 
     def call(self) -> ServedCall:
-        """The call that it is asked in."""
+        """The call in which it is asked."""
         if self._options.session is not None:
             return session_call(self._options.session)
         return current_call()
 
 
 class Prepared(Generic[R_co]):
-    """A question that is on its way. Awaiting it gives the answer."""
+    """A question that was sent. Awaiting it returns the answer."""
 
     __slots__ = ("_call", "_coming", "_task", "request")
 
@@ -177,7 +177,7 @@ class Prepared(Generic[R_co]):
         coming: tuple[asyncio.Event, ...] = (),
     ) -> None:
         self.request: dict[str, Any] = request
-        """The input request that was sent, of several one for each of their keys; a page's is empty until `sent`."""
+        """The input request that was sent; for several questions, one by key. A page's is empty until `sent`."""
         self._call = call
         self._coming = coming
         try:
@@ -193,14 +193,14 @@ class Prepared(Generic[R_co]):
     def _is_done(self, task: asyncio.Task[R_co]) -> None:
         self._call.prepared.discard(task)
         if not task.cancelled():
-            task.exception()  # an author who does not await it does not want to know
+            task.exception()  # an author who does not await it does not need the error
         for event in self._coming:
             event.set()
 
     async def sent(self) -> dict[str, Any]:
-        """Wait until the question is on its way, for a page until it has a link; the input request.
+        """Wait until the question is sent, or a page has its link; returns the input request.
 
-        It is empty where nobody has to be asked, or can be.
+        It is empty when nobody must or can be asked.
         """
         async with self._call.call.at_question():
             for event in self._coming:
@@ -225,7 +225,7 @@ class Prepared(Generic[R_co]):
         raise self._call.raisable(Withdrawn())
 
     def __bool__(self) -> NoReturn:
-        """No answer either."""
+        """A sent question is not an answer either."""
         self.withdraw()
         raise fitting(UsageError(_NO_AWAIT))
 
@@ -235,7 +235,7 @@ class Prepared(Generic[R_co]):
 
 
 class Several(Unasked, Generic[R_co]):
-    """Questions that were made and not asked yet. Awaiting them asks all of them and gives the answers by name."""
+    """Questions that are not asked yet. Awaiting them asks all and returns the answers by name."""
 
     __slots__ = ("_askings",)
 
@@ -262,7 +262,7 @@ class Several(Unasked, Generic[R_co]):
             give_up(asking)
 
     def _call(self) -> ServedCall:
-        """The call of the session that every question is for, or else the running one."""
+        """The call of the chosen session, else the running call."""
         sessions = [asking.session for asking in self._askings.values()]
         session = sessions[0] if sessions and all(each is sessions[0] for each in sessions) else None
         return current_call() if session is None else session_call(session)
@@ -290,7 +290,7 @@ def _wrong_among(askings: Mapping[str, object]) -> str | None:
 
 
 def give_up(asking: object) -> None:
-    """Nobody will ask it, and its author hears that in another way."""
+    """Drop a question without a warning: its author gets another error."""
     if isinstance(asking, Unasked):
         asking.use()
     elif isinstance(asking, Coroutine):
@@ -300,10 +300,10 @@ def give_up(asking: object) -> None:
 async def ask_until_valid(
     call: ServedCall, request: ClientRequest[Any], options: AskOptions, name: str | None = None
 ) -> Any:
-    """Ask, and ask again while the answer cannot be used; the result.
+    """Ask, and ask again while the answer is unusable; returns the result.
 
-    On the wire a question has its `key`, the name that it was given among others, or an id of its own. The errors that
-    are raised end the call well, if the author does not catch them.
+    The key on the wire is `key`, the name among several questions, or a new id. An error that the author does not catch
+    ends the call properly.
     """
     recorder = call.runtime.recorder
     record = None if recorder is None else recorder.question(call, request)
@@ -316,7 +316,7 @@ async def ask_until_valid(
                     record.withdrawn()
                 raise
             except HandraiseError as error:
-                # Some clients declare that they can be asked, and then answer otherwise.
+                # Some clients declare that they can be asked, and then refuse.
                 falls_back = isinstance(error, NotSupported) and options.fallback is not NO_FALLBACK
                 if record is not None:
                     await record.ended(error, fell_back=falls_back)
@@ -373,7 +373,7 @@ async def _ask(
 
 
 def _timed(result: Any, seconds: float) -> Any:
-    """A decline or cancel that came faster than a person can read says how long it took."""
+    """Note the time on a decline or cancel that came faster than a person reads."""
     if isinstance(result, Declined | Cancelled) and seconds < FASTER_THAN_READING:
         return replace(result, seconds=seconds)
     return result
@@ -418,7 +418,7 @@ def wait_in_thread(asking: Awaitable[T]) -> T:
 
 
 async def _with_a_thread_more(asking: Awaitable[T]) -> T:
-    """Wait without using up a worker thread that other tools need."""
+    """Wait without occupying a worker thread that other tools need."""
     limiter = anyio.to_thread.current_default_thread_limiter()
     if limiter.total_tokens - limiter.available_tokens > _MAX_WAITING_THREADS:
         give_up(asking)

@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 
 _TELLING = 1.0
-"""How long it may take to tell the client that its questions are withdrawn."""
+"""Seconds to tell the client that its questions are withdrawn."""
 _WAITING = "Answer the question in your client."
 _IN_BROWSER = "Finish the page in your browser."
 
 
 Begin = Callable[[], Awaitable[Callable[[], Coroutine[Any, Any, Any]]]]
-"""Does everything that takes a while before a question can be sent, and returns the function that asks it."""
+"""Does the slow work before a question can be sent, and returns a function that asks it."""
 
 
 class Channel(Protocol):
     """Carries the questions of one call to its client and brings the answers back."""
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        """Send an input request; what the client answered to it, as it came. Raises `NoAnswer`."""
+        """Send an input request; returns the client's raw answer. Raises `NoAnswer`."""
         ...
 
     async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
-        """Ask several things at once, as far as the revision lets a server."""
+        """Ask several questions at once, as far as the revision allows."""
         ...
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        """Wait for a URL question to be finished in the browser, as long as the revision lets a call wait."""
+        """Wait until a URL question is finished in the browser, as long as the revision allows."""
         ...
 
     async def announce(self, elicitation_id: str, deadline: float) -> None:
-        """Have the client told when a URL question is finished that no handler waits for."""
+        """Tell the client later that a URL question is finished for which no handler waits."""
         ...
 
     def new_elicitation_id(self, url: str) -> str | None:
@@ -64,7 +64,7 @@ class Channel(Protocol):
         ...
 
     async def told(self) -> None:
-        """Wait until the client was told that its questions are withdrawn, where it has to be."""
+        """Wait until the client was told that its questions are withdrawn, if it must be."""
         ...
 
 
@@ -145,7 +145,7 @@ class LiveChannel:
         if (same := under_way.get(question_id)) is not None:
             sending = asyncio.shield(same)  # giving up here leaves the question to the call that sent it
         else:
-            # Without our call: the SDK keeps the context of a request until the next message.
+            # Without our call: the SDK keeps this context until the next message.
             context = self._served.context_without_call()
             work = self._served.request.send_request(request["method"], request.get("params"))
             sending = begin_task(work, context)
@@ -177,7 +177,7 @@ class LiveChannel:
         return Notice(elicitation_id, deadline, self._served.request, weakref.ref(self._served), keeper)
 
     def new_elicitation_id(self, url: str) -> str | None:
-        """Random, and the same in a duplicate of this call: the answer there is to the question here."""
+        """Random, but the same in a duplicate of this call, so that an answer counts for both."""
         request = self._served.request
         known = request.connection.setdefault(_LINKS, weakref.WeakValueDictionary())
         name = (request.principal, request.id, len(self._links), url)
@@ -202,7 +202,7 @@ _LINKS = "handraise links"
 
 
 class _Link:
-    """The id of a URL question, for as long as a call has it."""
+    """The id of a URL question, alive while a call has it."""
 
     def __init__(self) -> None:
         self.elicitation_id = secrets.token_urlsafe(18)
@@ -228,7 +228,7 @@ async def _tick(served: ServedCall, message: str) -> None:
 
 
 def _settle(question: OpenQuestion, request: Mapping[str, Any], sent: asyncio.Future[Any]) -> None:
-    """Give a question what became of its request."""
+    """Set a question's result from its finished request."""
     if sent.cancelled():
         question.fail(Withdrawn())
         return
@@ -240,7 +240,7 @@ def _settle(question: OpenQuestion, request: Mapping[str, Any], sent: asyncio.Fu
 
 
 def _meaning(error: Exception, request: Mapping[str, Any]) -> Exception:
-    """The `NoAnswer` that a failed request means for its question."""
+    """The `NoAnswer` for a failed request."""
     if isinstance(error, ConnectionLost):
         return Withdrawn()
     if not isinstance(error, RequestFailed):
@@ -262,7 +262,7 @@ def _mode_of(request: Mapping[str, Any]) -> Mode:
 
 
 class _Limit:
-    """A time limit that stands still while at least one question is open."""
+    """A time limit that pauses while a question is open."""
 
     def __init__(self, seconds: float) -> None:
         self.timeout: asyncio.Timeout = asyncio.timeout(seconds)
@@ -283,19 +283,19 @@ class _Limit:
             self.timeout.reschedule(asyncio.get_running_loop().time() + self._left)
 
     def _runs(self) -> bool:
-        """Whether it can still be moved: a task may ask that the limit began and did not wait for."""
+        """Whether it can still be moved. A task may outlive the limit in which it started."""
         return not self.is_over and not self.timeout.expired()
 
 
 _LIMITS: ContextVar[tuple[_Limit, ...]] = ContextVar("handraise_working_time", default=())
-"""The limits around the code that runs. A task or a thread that starts inside of one has it too."""
+"""The limits around the running code. Tasks and threads that start inside inherit them."""
 
 
 @asynccontextmanager
 async def working_time(seconds: float) -> AsyncIterator[None]:
     """Limit what the handler does itself: raise `TimeoutError` when it takes longer than these seconds.
 
-    The limit stands still while a question is open that was asked inside of it, also by a task or a thread. Any
+    The limit pauses while a question that was asked inside it is open, also by a task or a thread. Any
     other time limit (`asyncio.timeout`, `anyio.fail_after`, a FastMCP tool's `timeout=`) counts the person's time.
     """
     if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:  # type: ignore[redundant-expr]
@@ -312,7 +312,7 @@ async def working_time(seconds: float) -> AsyncIterator[None]:
 
 @contextmanager
 def person_time() -> Iterator[None]:
-    """While a person thinks: the `working_time` limits around it stand still."""
+    """Pause the `working_time` limits while a person thinks."""
     limits = _LIMITS.get()
     for limit in limits:
         limit.pause()
@@ -324,5 +324,5 @@ def person_time() -> Iterator[None]:
 
 
 def leave_limits() -> None:
-    """Leave all limits: for a question that is sent early, while the handler goes on with its work."""
+    """Leave all limits: for a question that is sent early, while the handler keeps working."""
     _LIMITS.set(())

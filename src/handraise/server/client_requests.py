@@ -1,4 +1,4 @@
-"""Everything that can be asked: how each looks on the wire, and how its answer is read."""
+"""The kinds of requests to a client: how each looks on the wire, and how its answer is parsed."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ Check = Callable[[T], Any]
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """An answer that has to be asked for again, with the reasons.
+    """An unusable answer, with the reasons. The question is asked again.
 
-    A link that was opened and is not finished yet is asked again too. That counts against nobody (`counts`).
+    A link that was opened but is not finished is asked again too, without counting as a mistake (`counts`).
     """
 
     reasons: tuple[str, ...]
@@ -47,20 +47,20 @@ class Unusable:
     problems: tuple[tuple[str, str], ...] = ()
     """The fields that were wrong, each with the reason."""
     right: Mapping[str, Any] = field(default_factory=dict)
-    """The values that were right: the next form carries them as defaults, so that nobody types them twice."""
+    """The valid values: the next form has them as defaults."""
 
 
 class ClientRequest(Protocol[R_co]):
-    """Anything that can be asked of the client within a call."""
+    """A request to the client within a call."""
 
     @property
     def mode(self) -> Mode:
-        """What the client has to be able to do."""
+        """The capability that the client needs."""
         ...
 
     @property
     def content(self) -> object:
-        """What makes this request differ from others, for its id."""
+        """The content that tells this request from others, for its id."""
         ...
 
     @property
@@ -70,38 +70,38 @@ class ClientRequest(Protocol[R_co]):
 
     @property
     def leads_to_browser(self) -> bool:
-        """Whether accepting it means that something was finished in a browser."""
+        """Whether accepting it leads to a browser flow."""
         ...
 
     def dump(
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
     ) -> dict[str, Any]:
-        """The input request; `again` says why the last answer could not be used."""
+        """The input request; `again` says why the last answer was unusable."""
         ...
 
     async def begin(self, call: ServedCall, timeout: float) -> ClientRequest[R_co]:
-        """The request as it is asked in this call."""
+        """The request for this call."""
         ...
 
     async def read(self, raw: Any, call: ServedCall) -> R_co | Unusable:
-        """The result, from the client's answer. Raises `WireError` when it is no answer."""
+        """Parse the client's answer. `WireError` when it is not an answer."""
         ...
 
 
 @dataclass(slots=True)
 class FormRequest(Generic[T]):
-    """A form question. `declined_when` tells the accepted answers that mean "no" (a confirmation)."""
+    """A form question. `declined_when` recognises accepted answers that mean "no" (a confirmation)."""
 
     mode: ClassVar[Mode] = "form"
     leads_to_browser: ClassVar[bool] = False
     question: FormQuestion[Any]
     convert: Callable[[Any], T] | None = None
-    """From what the form reads to what the author gets."""
+    """Converts the form's value for the author."""
     check: Check[T] | None = None
     still: Callable[[], Any] | None = None
     declined_when: Callable[[T], bool] | None = None
     longest_message: int = DEFAULT_LIMITS.message
-    """Bytes, the reasons of a question that is asked again included."""
+    """Bytes, including the reasons of a repeated question."""
 
     @property
     def content(self) -> object:
@@ -150,7 +150,7 @@ class FormRequest(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class UrlRequest:
-    """Consent to open a link and, with `wait`, what the person does there until it is complete."""
+    """Consent to open a link. With `wait`, also its completion."""
 
     mode: ClassVar[Mode] = "url"
     question: UrlQuestion
@@ -158,7 +158,7 @@ class UrlRequest:
     unsafe_plain_http: bool = False
     deadline: float = 0.0
     about: str = ""
-    """What its id is found by in another call, if the author chose none and it is required there, too."""
+    """Finds its id in another call that requires the same link, if the author chose no id."""
 
     @property
     def content(self) -> object:
@@ -179,11 +179,11 @@ class UrlRequest:
         return {"method": "elicitation/create", "params": params}
 
     def require_askable(self) -> None:
-        """Refuse a link that no question may carry, where the question is made."""
+        """Refuse an invalid link when the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
 
     async def known(self, call: ServedCall) -> UrlRequest:
-        """The same link with the id that this server gave the person of the call for it before.
+        """The same link with the id that this person got for it before.
 
         Elicitation ids are random, so the flows remember which one was given out.
         """
@@ -194,7 +194,7 @@ class UrlRequest:
         return replace(self, question=replace(self.question, elicitation_id=chosen), about=about)
 
     async def is_finished(self, call: ServedCall) -> bool:
-        """Whether the person of the call has done it before."""
+        """Whether the person has finished it before."""
         chosen = self.question.elicitation_id
         return chosen is not None and await call.runtime.flows.is_complete(chosen, call.person)
 
@@ -219,7 +219,7 @@ class UrlRequest:
                 return Declined()
             case "cancel":
                 return Cancelled()
-        # Only a client whose person consented is told of the end.
+        # Only a client whose person consented gets the completion notice.
         elicitation_id = str(self.question.elicitation_id)
         if not self.wait:
             await call.channel.announce(elicitation_id, self.deadline)
@@ -233,7 +233,7 @@ class UrlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A place that the client lets the server see."""
+    """A root of the client."""
 
     uri: str
     name: str | None = None
@@ -259,13 +259,13 @@ class RootsRequest:
     async def read(self, raw: Any, call: ServedCall) -> tuple[Root, ...] | Unusable:
         roots = raw.get("roots") if isinstance(raw, Mapping) else None
         if not isinstance(roots, list) or not all(map(_is_root, roots)):
-            raise Failed("the client answered roots/list with something that is no list of roots")
+            raise Failed("the client answered roots/list with something that is not a list of roots")
         return tuple(Root(root["uri"], root.get("name")) for root in roots)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What the client's model said."""
+    """The reply of the client's model."""
 
     text: str
     model: str
@@ -297,7 +297,7 @@ class ModelRequest:
 
     async def read(self, raw: Any, call: ServedCall) -> ModelReply | Unusable:
         if not isinstance(raw, Mapping) or not isinstance(raw.get("model"), str) or "content" not in raw:
-            raise Failed("the client answered sampling/createMessage with something that is no message")
+            raise Failed("the client answered sampling/createMessage with something that is not a message")
         content = raw["content"]
         blocks = content if isinstance(content, list) else [content]
         text = "".join(
@@ -307,7 +307,7 @@ class ModelRequest:
 
 
 def _unusable(form: Form[Any], content: Mapping[str, Any], problems: Sequence[Problem]) -> Unusable:
-    """An answer with problems: each told by the label of its field, and the fields that were right."""
+    """The error for an answer with problems, named by the labels of their fields, and the valid values."""
     wrong = {problem.field for problem in problems}
     labels = {each.name: label_of(each) for each in form.fields}
     return Unusable(
@@ -320,7 +320,7 @@ def _unusable(form: Form[Any], content: Mapping[str, Any], problems: Sequence[Pr
 def _with_defaults(
     schema: Mapping[str, Any], values: Mapping[str, Any], revision: Revision
 ) -> dict[str, Any]:
-    """A schema with these values as defaults. 2025-06-18 has them on booleans only."""
+    """A schema with these defaults. 2025-06-18 has defaults on booleans only."""
     properties = {
         name: {**rules, "default": values[name]}
         if name in values and (revision is not Revision.JUNE_2025 or isinstance(values[name], bool))
@@ -331,7 +331,7 @@ def _with_defaults(
 
 
 async def _refusal(check: Callable[[], Any]) -> str | None:
-    """Why a function of the author's refuses: a sentence, False, or a ValueError. None when it does not."""
+    """Why the author's function refuses: a sentence, False, or a ValueError. None when it accepts."""
     try:
         verdict = check()
         if inspect.isawaitable(verdict):

@@ -1,4 +1,4 @@
-"""How errors of ours look on the wire: as a JSON-RPC error, or as a tool result that the model can read."""
+"""Our errors on the wire: as a JSON-RPC error, or as a tool result that the model can read."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def fault_of(error: BaseException, revision: Revision = Revision.JULY_2026) -> d
 
 
 def error_result(error: HandraiseError) -> dict[str, Any]:
-    """The tool result with which a call ends politely: a sentence for the model, a category for programs."""
+    """The tool result for an error: a sentence for the model, a category for programs."""
     text = {"type": "text", "text": sentence(error)}
     return {"content": [text], "isError": True, "_meta": {CATEGORY: error.category}}
 
@@ -68,9 +68,9 @@ def is_error(result: object) -> bool:
 
 
 def is_made_of(result: object, error: HandraiseError) -> bool:
-    """Whether a framework made a tool result of this error: its sentence, after words of the framework's or none.
+    """Whether a framework made a tool result from this error: its sentence, perhaps after the framework's own words.
 
-    The text is all there is. Frameworks turn the exception into a result before we see it, and keep no cause.
+    Only the text is left: frameworks turn the exception into a result before we see it.
     """
     if not isinstance(result, Mapping) or not is_error(result):
         return False

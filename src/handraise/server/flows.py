@@ -1,4 +1,4 @@
-"""URL questions between consent and completion: who waits for which flow, and who may finish it."""
+"""Flows: URL questions between consent and completion. Who waits for a flow, and who may finish it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _POLL = 0.5
-"""How often a flow that another process may finish is looked up."""
+"""Seconds between lookups of a flow that another process may finish."""
 _AT_ONCE = 16
-"""How many flows that no body waits for are looked up then, one after the other if there are more."""
+"""How many flows without a waiting handler are looked up at once."""
 _AWAY = 5.0
-"""How long to leave a store alone that cannot be reached."""
+"""Seconds before an unreachable store is tried again."""
 _FEW = 64
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Notice:
-    """One client is to be told of one flow. The notice lives as long as its keeper."""
+    """A notice to one client about one flow. It lives as long as its keeper."""
 
     elicitation_id: str
     deadline: float
@@ -42,7 +42,7 @@ class Notice:
     """The request that asked."""
     call: weakref.ref[ServedCall]
     keeper: dict[str, Notice]
-    """What keeps it alive: the connection, or a call that waits."""
+    """The connection or the waiting call that keeps it alive."""
 
     @property
     def is_on_call(self) -> bool:
@@ -56,21 +56,21 @@ class Notice:
 
 
 class Notices:
-    """The notices that are due on one server, by weak references: a client that is gone is told nothing."""
+    """The pending notices of one server, by weak references: a client that left gets none."""
 
     def __init__(self) -> None:
         self._due: dict[str, weakref.WeakSet[Notice]] = {}
         self._many = _FEW
 
     def add(self, notice: Notice) -> None:
-        """Have a client told, instead of what the same keeper has for the same flow."""
+        """Add a notice. It replaces the one of the same keeper for the same flow."""
         if len(self._due) >= self._many:
             self._many = max(_FEW, 2 * len(self.flows()))
         notice.keeper[notice.elicitation_id] = notice
         self._due.setdefault(notice.elicitation_id, weakref.WeakSet()).add(notice)
 
     def drop(self, notice: Notice) -> None:
-        """Have nobody told by this one."""
+        """Remove a notice."""
         if notice.keeper.get(notice.elicitation_id) is notice:
             del notice.keeper[notice.elicitation_id]
         due = self._due.get(notice.elicitation_id)
@@ -80,7 +80,7 @@ class Notices:
                 del self._due[notice.elicitation_id]
 
     def flows(self) -> list[str]:
-        """The ids of the flows that some client still waits for."""
+        """The ids of flows with a pending notice."""
         now = time.monotonic()
         for elicitation_id, due in list(self._due.items()):
             for notice in [notice for notice in due if notice.deadline <= now]:
@@ -90,9 +90,9 @@ class Notices:
         return list(self._due)
 
     def send(self, elicitation_id: str) -> asyncio.Future[list[None]]:
-        """Tell every client that a flow is finished, once for each connection, one not waiting for another.
+        """Tell every client at once that a flow is finished, once for each connection.
 
-        The notices are on their way when this returns, so that a handler which is woken now comes after them.
+        On return the notices are sent, so a handler that wakes up now comes after them.
         """
         now = time.monotonic()
         due = sorted(self._due.get(elicitation_id, ()), key=lambda notice: notice.is_on_call)
@@ -111,11 +111,11 @@ class Flows:
         self._notices = Notices()
         self._watcher: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        """Of the server, once somebody was asked. Its clients are told there, and who waits is woken there."""
+        """The server's event loop, once somebody was asked. Notices and wake-ups happen there."""
         _KNOWN.add(self)
 
     async def open(self, elicitation_id: str, person: Person, timeout: float, about: str = "") -> str:
-        """Begin (or go on with) a flow of this person; its id, which is the first one's of all `about` the same."""
+        """Begin or continue a flow of this person; returns its id. Flows `about` the same thing share one id."""
         self._loop = asyncio.get_running_loop()
         deadline = self.store.now() + timeout
         if about:
@@ -124,15 +124,15 @@ class Flows:
         return elicitation_id
 
     async def known_id(self, about: str) -> str | None:
-        """The id of the flow that was begun about something, in any process; None when there is none any more."""
+        """The id of the flow about something, begun in any process; None when there is none."""
         found = await self.store.find_flow(about)
         return None if found is None else found.person
 
     async def _take(self, about: str, elicitation_id: str, deadline: float) -> str:
-        """Have an id found by what it is about.
+        """Let an id be found by its subject.
 
-        In the store that is a flow which belongs to the id and to no person: nobody can finish it, the first to take it
-        has it, and it is over with the other.
+        In the store this is a second flow, which belongs to the id instead of a person. Nobody can finish it, the first
+        one wins, and it ends with the other flow.
         """
         try:
             await self.store.open_flow(Flow(about, elicitation_id, deadline))
@@ -148,12 +148,12 @@ class Flows:
         return flow is not None and flow.completed and flow.person == person.key
 
     async def announce(self, notice: Notice, person: Person) -> None:
-        """Have a client told when the flow is finished, or now if it is."""
+        """Tell a client when the flow is finished, or now if it is."""
         self._notices.add(notice)
         if await self.is_complete(notice.elicitation_id, person):
             await self._notices.send(notice.elicitation_id)
         elif self.store.durable and (self._watcher is None or self._watcher.done()):
-            # In a context of its own, so that nothing is kept of the call that was the first.
+            # In an empty context, so that it does not keep the first call alive.
             self._watcher = asyncio.create_task(
                 self._watch(), name="handraise flows", context=contextvars.Context()
             )
@@ -161,7 +161,7 @@ class Flows:
     async def wait(
         self, elicitation_id: str, person: Person, seconds: float, notice: Notice | None = None
     ) -> bool:
-        """Wait until the flow is finished, and have the client told; False when it was not within the time."""
+        """Wait until the flow is finished, and tell the client; False after the timeout."""
         end = time.monotonic() + seconds
         event = asyncio.Event()
         self._waiting.setdefault(elicitation_id, set()).add(event)
@@ -186,14 +186,14 @@ class Flows:
                 del self._waiting[elicitation_id]
 
     async def close(self) -> None:
-        """Look no more for what other processes finish."""
+        """Stop looking for flows that other processes finish."""
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])
             self._watcher = None
 
     async def _watch(self) -> None:
-        """Tell clients of what other processes finished, as long as there is any whom no body waits for."""
+        """Tell clients about flows that other processes finished, while some flow has no waiting handler."""
         ahead: list[str] = []
         while known := self._notices.flows():
             ahead = ahead or [each for each in known if each not in self._waiting]
@@ -212,11 +212,11 @@ class Flows:
 
     @property
     def is_over(self) -> bool:
-        """Whether the event loop of this server has ended. Nobody waits there any more."""
+        """Whether the event loop of this server has ended."""
         return self._loop is not None and not self._loop.is_running()
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
-        """Mark a flow as finished by its own person; False when there is none for them here."""
+        """Mark a flow as finished by its person; False when they have no such flow here."""
         home = self._loop
         if home is None or home is asyncio.get_running_loop() or self.is_over:
             return await self._complete(elicitation_id, person)
@@ -239,11 +239,11 @@ _KNOWN: weakref.WeakSet[Flows] = weakref.WeakSet()
 async def complete(
     elicitation_id: str, *, person: Person, store: Store | str | os.PathLike[str] | None = None
 ) -> None:
-    """Finish a URL question: the person did in the browser what they were asked to do.
+    """Finish a URL question after the person completed it in the browser.
 
-    `person` is who the web page has verified, and must be the one who was asked. Give the `store`, or what names it, to
-    finish from another process than the one that asked; any thread of that one needs none. Raises `CompletionRefused`,
-    whatever the reason, when this person has no such open question.
+    `person` is the person that the web page verified. They must be the one who was asked. Pass the `store`, or its
+    name, to finish from another process than the one that asked. Raises `CompletionRefused`, whatever the reason, when
+    this person has no such open question.
     """
     if not isinstance(person, Person):
         raise CompletionRefused(
@@ -260,7 +260,7 @@ async def complete(
         await store.open()
         known = [flows for flows in _KNOWN if flows.store is store] or [Flows(store)]
     else:
-        # A server that has ended may have a store that cannot be reached, which takes long to find out.
+        # A server that ended may have an unreachable store, and finding that out takes long.
         known = [flows for flows in _KNOWN if not flows.is_over]
     done = await asyncio.gather(*(_try_to_complete(flows, elicitation_id, person) for flows in known))
     if True not in done:
@@ -277,7 +277,7 @@ async def _try_to_complete(flows: Flows, elicitation_id: str, person: Person) ->
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, and set it when the time is over."""
+    """Wait for an event, and set it after the timeout."""
     timer = asyncio.get_running_loop().call_later(seconds, event.set)
     try:
         await event.wait()

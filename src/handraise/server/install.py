@@ -35,10 +35,10 @@ _PUBLIC = "https://mcp.example.com"
 class Handraise:
     """Asking, for one server or several.
 
-    - `timeout`: seconds until nobody answering is `Expired`; five minutes, or three days with a durable store.
+    - `timeout`: seconds until `Expired` is raised; five minutes, or three days with a durable store.
     - `hold`: how long a retry on 2026-07-28 waits for a browser flow before the link is shown again.
     - `max_questions`: how often one call may ask, questions asked again included. Clients stop at ten rounds.
-    - `max_reasks`: how often an answer that does not fit is asked for again.
+    - `max_reasks`: how often a question is repeated after an invalid answer.
     - `limits`: how large a question may be, as `Limits(message=…, fields=…, options=…)`. Desks have the same limits in
       their `[forms]` table; raise both.
     - `max_parked`: how many questions may wait at once.
@@ -55,8 +55,7 @@ class Handraise:
     - `person`: a function from the SDK's verified access token to `(issuer, subject)`, or None for nobody. It is needed
       where a token does not say whose it is: below mcp 1.28, or with a verifier that sets no subject.
     - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's tables, or the
-      user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default: a library writes no
-      files unasked.
+      user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default.
     - `node_url`: removed, and refused with a sentence.
     """
 
@@ -122,7 +121,7 @@ class Handraise:
         self._ledger, self._own_ledger = _ledger(ledger, self.store)
 
     def install(self, server: S) -> S:
-        """Make `ask` work inside a server's tools, prompts and resource templates; the server itself."""
+        """Make `ask` work inside a server's tools, prompts and resource templates. Returns the server."""
         adapter = adapter_for(server)
         hosting = Hosting(adapter.name, self.store, self._public_url, self._pages)
         recorder = None
@@ -179,7 +178,7 @@ def _require_pages(given: Pages) -> Pages:
 def _ledger(
     wanted: Ledger | str | os.PathLike[str] | bool | None, store: Store
 ) -> tuple[Ledger | None, bool]:
-    """The ledger to keep, and whether it has a store of its own, to be let go of with it."""
+    """The ledger, and whether its store must be closed with it."""
     named = os.environ.get("HANDRAISE_LEDGER")
     if isinstance(wanted, str | os.PathLike):
         require_address(wanted, "ledger")
@@ -200,7 +199,7 @@ def _ledger(
 
 
 def require_seconds(name: str, value: object, *, zero: bool = False) -> float:
-    """A number of seconds: finite, and above zero unless that means something."""
+    """A finite number of seconds, above zero unless zero is allowed."""
     if _is_number(value) and (0 < value < math.inf or (zero and value == 0)):
         return value
     raise SetupError(f"{name} takes a number of seconds{'' if zero else ' above 0'}, not {value!r}")

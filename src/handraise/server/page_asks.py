@@ -1,4 +1,4 @@
-"""The part of `ask` that is answered on a page: secrets, a set-up, an account, an errand on another site."""
+"""The part of `ask` that is answered on a page: secrets, a set-up, an account, a task on another site."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class PageOptions(TypedDict, total=False):
-    """What every question that is answered on a page may be given.
+    """Options of every question that is answered on a page.
 
     - `key`: its name on the wire and in the journal; made up when absent.
-    - `timeout`: seconds until nobody finishing the page is `Expired`.
+    - `timeout`: seconds until `Expired` is raised.
     - `because`, `if_declined`: shown in the client and on the page, so that the person knows what depends on it.
     """
 
@@ -45,7 +45,7 @@ class PageOptions(TypedDict, total=False):
 
 
 class PageAsks:
-    """Asks on pages. What is entered there reaches the tool and never the client or the model."""
+    """Asks on pages. The entries reach the tool, never the client or the model."""
 
     @overload
     def secret(
@@ -111,10 +111,10 @@ class PageAsks:
         fallback: Any = NO_FALLBACK,
         **common: Unpack[PageOptions],
     ) -> Asking[Any]:
-        """Ask for a secret on a page of this server's own, or for several with `fields`.
+        """Ask for a secret, or several with `fields`, on a page of this server.
 
         With a `service` the vault keeps it for this person, for `keep_for` seconds or for good, and they are not
-        asked again. `check` is called with what was entered while the page is open: a sentence, False or a
+        asked again. `check` gets the entries while the page is open: a sentence, False or a
         ValueError asks again there.
         """
         from handraise.pages import SecretField, SecretPage
@@ -207,7 +207,7 @@ class PageAsks:
     ) -> Asking[Any]:
         """Send the person to another site, to pay or to sign, and wait until it is done there.
 
-        `confirm` asks the other site when the person is back; with a `webhook_key` it reports by itself.
+        `confirm` asks the other site when the person is back; with a `webhook_key` the site reports itself.
         """
         from handraise.pages import OutsidePage
 
@@ -242,10 +242,10 @@ class PageAsks:
         fallback: Any = NO_FALLBACK,
         **common: Unpack[PageOptions],
     ) -> Asking[Any]:
-        """Ask the person to connect their account at a service, by OAuth; its token, from the vault when it is there.
+        """Ask the person to connect their account at a service by OAuth. The token comes from the vault if it is there.
 
         The vault keeps it for this person, for `keep_for` seconds or for good, and it is renewed when it is about
-        to expire. The client's own token has no part in it.
+        to expire. The client's own token is not used.
         """
         from handraise.pages.oauth import ConnectPage
 
@@ -260,7 +260,7 @@ class PageAsks:
     def page(
         self, page: Page[R], *, fallback: Any = NO_FALLBACK, **common: Unpack[PageOptions]
     ) -> Asking[Any]:
-        """Ask for what a page obtains: any kind of page."""
+        """Ask on any kind of page."""
         require_known(common, PageOptions)
         require_text("because", common.get("because") or "")
         require_text("if_declined", common.get("if_declined") or "")

@@ -1,4 +1,4 @@
-"""Asking for something that is entered on a page: from the vault when it is there, else by a link."""
+"""Ask for entries on a page: take them from the vault if they are there, else send a link."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CODE = "If the page asks for a code, type: {}"
 
 @dataclass(frozen=True, slots=True)
 class PageRequest(Generic[R]):
-    """A page of the server's own: consent to open it, and what the person does there."""
+    """A page of this server: consent to open it, and its completion."""
 
     mode: ClassVar[Mode] = "url"
     leads_to_browser: ClassVar[bool] = True
@@ -49,23 +49,23 @@ class PageRequest(Generic[R]):
 
     @property
     def question(self) -> UrlQuestion | None:
-        """The question as it is sent. There is none before the page has a link."""
+        """The question to send; None before the page has a link."""
         return None if self.link is None else self.link.question
 
     async def recall(self, call: ServedCall) -> Accepted[R] | None:
-        """What the vault has for the person of the call."""
+        """The contents of the vault for this person."""
         found = await call.runtime.pages.recall(call.person, self.page)
         return None if found is None else Accepted(found)
 
     def require_askable(self) -> None:
-        """A page of our own has a link of our own."""
+        """No-op: our own link is valid."""
 
     async def known(self, call: ServedCall) -> PageRequest[R]:
-        """The same page: its visits are found by what it asks for."""
+        """The same page: its visits are found by its fields."""
         return self
 
     async def is_finished(self, call: ServedCall) -> bool:
-        """Whether the person of the call has done it before. A refusal on the page ends the call, once."""
+        """Whether the person has finished it before. A refusal on the page ends the call, once."""
         if await self.recall(call) is not None:
             return True
         visits = call.runtime.pages.visits
@@ -77,7 +77,7 @@ class PageRequest(Generic[R]):
         return True
 
     def _required_key(self, call: ServedCall) -> str:
-        """The same in every call: the client calls again when the page is finished."""
+        """A key that is the same in every call, because the client calls again when the page is finished."""
         return f"required {call.method} {call.params.get('name', '')} {self.content}"
 
     async def begin(self, call: ServedCall, timeout: float) -> PageRequest[R]:
@@ -114,7 +114,7 @@ class PageRequest(Generic[R]):
 
 
 class PageAsking(Asking[R]):
-    """Asks for what a page obtains, unless the vault has it already."""
+    """A question on a page, unless the vault has the answer."""
 
     __slots__ = ("_dumped", "_has_link")
 
@@ -139,19 +139,19 @@ class PageAsking(Asking[R]):
         self.use()
         call, request, options = self.call(), self._request, self._options
         assert isinstance(request, PageRequest)
-        # Numbered even when nothing is asked: later questions keep their ids in a replay.
+        # Numbered even if nothing is asked, so that later questions keep their ids in a replay.
         key = options.key or name or call.next_key(request.content)
         try:
             async with call.call.at_question():
                 if (known := await request.recall(call)) is not None:
                     return partial(_given, known)
                 asked = replace(request, key=f"{call.method} {key}")
-                if call.can("url"):  # begun here, so that the ledger knows the link, too
+                if call.can("url"):  # begun here, so that the ledger knows the link
                     asked = await asked.begin(call, options.timeout or call.runtime.options.timeout)
                     self._dumped.update(asked.dump(call.revision))
         except HandraiseError as error:
             if isinstance(error, SetupError):
-                logger.error("%s", error.args[0])  # the client learns one sentence, which says less
+                logger.error("%s", error.args[0])  # the client gets one constant sentence, which says less
             raise call.raisable(error) from error.__cause__
         self._has_link.set()
         return partial(ask_until_valid, call, asked, replace(options, key=key))
@@ -165,7 +165,7 @@ Required = UrlRequest | PageRequest[Any]
 
 
 class Requirement(Unasked):
-    """Pages and links that a call cannot do without. Awaiting it goes on when the person has finished all of them."""
+    """Pages and links that a call requires. Awaiting it returns when the person has finished all of them."""
 
     __slots__ = ("_begun", "_links", "_request", "_timeout")
 
@@ -181,7 +181,7 @@ class Requirement(Unasked):
         return self._finished(current_call()).__await__()
 
     def prepare(self) -> Prepared[None]:
-        """Ask for what is missing without waiting; wait for it later by awaiting the result."""
+        """Ask for missing pages without waiting. Await the result to wait."""
         self.use()
         call = current_call()
         return Prepared(call, self._request, self._finished(call), (self._begun,))
@@ -202,7 +202,7 @@ class Requirement(Unasked):
             raise call.raisable(error) from error.__cause__
 
     async def _listed(self, call: ServedCall, missing: Sequence[Required], limit: float) -> dict[str, Any]:
-        """The data of the error. The client is told when one of the links is finished."""
+        """The data of the error. The client gets a notice for each finished link."""
         begun = [(await link.begin(call, limit)).question for link in missing]
         for question in begun:
             assert question is not None
@@ -214,7 +214,7 @@ class Requirement(Unasked):
     async def _keyed(
         self, call: ServedCall, missing: Sequence[Required], limit: float
     ) -> dict[str, Required]:
-        """The links that go out in one round, by key."""
+        """The links of one round, by key."""
         keyed: dict[str, Required] = {}
         for link in missing:
             keyed[call.next_key(link.content)] = await link.begin(call, limit)

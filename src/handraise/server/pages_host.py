@@ -1,4 +1,4 @@
-"""The pages of one installed server: where they are served, whose they are, and what comes of them."""
+"""The pages of one installed server: where they are served, for whom, and their results."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 MOUNTED_AT = "/handraise"
-"""Where pages are, below the server's public address."""
+"""The path of pages, below the server's public URL."""
 
 
 class Hosting(NamedTuple):
-    """What is known about a server's pages before the first one is needed."""
+    """The configuration of a server's pages."""
 
     name: str
     store: Store
@@ -43,7 +43,7 @@ class Hosting(NamedTuple):
 
 
 def require_public_url(url: str) -> str:
-    """The address as browsers write it, without a slash at its end. SetupError unless https, or on this computer."""
+    """The URL in browsers' spelling, without a final slash. SetupError unless https, or on this computer."""
     parts = urlsplit(url)
     plain = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     if not plain or "@" in parts.netloc:
@@ -62,7 +62,7 @@ def is_loopback(url: str) -> bool:
 
 
 def mount_pages(adapter: Adapter, runtime: Runtime) -> None:
-    """Add the pages to the application that the server makes of itself, where its framework has a way for it.
+    """Add the pages to the server's own web application, if its framework allows that.
 
     A lowlevel `Server` has none: its author mounts `Handraise.pages_app(server)` at `/handraise`.
     """
@@ -74,7 +74,7 @@ def mount_pages(adapter: Adapter, runtime: Runtime) -> None:
 
 
 class PageHost:
-    """Hosts pages for the people of one server. What it needs of the web is loaded with the first page."""
+    """Hosts pages for the people of one server. Web libraries are loaded with the first page."""
 
     def __init__(self, hosting: Hosting, flows: Flows, recorder: Recorder | None = None) -> None:
         from handraise.pages import Pages, Visits
@@ -101,7 +101,9 @@ class PageHost:
         if _is_kept(page, call.person):
             await self.vault.require_key()
         code = new_code() if local and not can_tell() else None
-        if not call.person.subject:  # nobody can be told from anybody: two callers never share a page
+        if (
+            not call.person.subject
+        ):  # anonymous callers cannot be told apart, so two callers never share a page
             key = secrets.token_urlsafe(16)
         about = self._about(call, why)
         visit = self.visits.open(page, call.person, about, key=key, seconds=seconds, code=code)
@@ -110,9 +112,9 @@ class PageHost:
         return visit, site.link(visit)
 
     async def recall(self, person: Person, page: Page[R]) -> R | None:
-        """What the vault has for a person, and serves; what changed on the way, like a renewed token, is kept.
+        """The vault's contents for a person, if they are usable. Changes, like a renewed token, are saved.
 
-        One at a time for a person and service: a token that two renewed at once would be lost to both.
+        One at a time for a person and service: two renewals at once would both lose the token.
         """
         if page.service is None:
             return None
@@ -136,7 +138,7 @@ class PageHost:
             await self._loopback[0].close()
 
     def _site_for(self, call: ServedCall) -> tuple[PageSite, bool]:
-        """The site that knows this person's browser, and whether it is on this computer."""
+        """The site that recognises this person's browser, and whether it is on this computer."""
         person = call.person
         if person.how == "system":
             return self._loopback_site()[1], True
@@ -205,7 +207,7 @@ class PageHost:
         return self._loopback
 
     def _happened(self, what: PageEvent, visit: Visit, reason: str) -> None:
-        """Tell the author, and the ledger of what it does not see elsewhere."""
+        """Tell the author, and record what the ledger does not see elsewhere."""
         self._options.record(what, visit, reason)
         if what == "refused" and self._recorder is not None:
             self._recorder.turned_away(visit.person, reason)
@@ -230,7 +232,7 @@ class PageHost:
 
 
 class _Locks(weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock]):
-    """A lock for each person and service, for as long as somebody uses it."""
+    """A lock for each person and service, while it is used."""
 
     def __getitem__(self, key: tuple[str, str]) -> asyncio.Lock:
         return self.setdefault(key, asyncio.Lock())
@@ -240,7 +242,7 @@ _KINDS = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "reso
 
 
 def _is_kept(page: Page[Any], person: Person) -> bool:
-    """Whether the vault keeps what comes of a page: never for somebody who would not be known again."""
+    """Whether the vault keeps the result of a page: never for an anonymous person."""
     return page.service is not None and person.how != "anonymous"
 
 
@@ -252,7 +254,7 @@ def _vault_in(store: Store, options: Pages) -> Vault:
 
 
 class _Below:
-    """An application as the response of a route: it sees the paths below where pages are mounted."""
+    """An application as the response of a route. It sees the paths below the mount."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

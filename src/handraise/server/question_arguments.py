@@ -1,4 +1,4 @@
-"""What an author gives a question: checks that name what is wrong, and the forms behind the shortcuts of `ask`."""
+"""Check the author's arguments of a question, and build the forms behind the shortcuts of `ask`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def require_known(given: Mapping[str, Any], known: type) -> None:
 
 
 def require_text(name: str, value: object) -> None:
-    """Refuse a value that is no text, or that UTF-8 cannot carry: the SDK's stdio server would end at it."""
+    """Refuse a value that is not text, or that UTF-8 cannot encode: it would end the SDK's stdio server."""
     if not isinstance(value, str):
         refuse(name, "text", value)
     if not value.isascii() and not is_unicode(value):
@@ -60,14 +60,14 @@ def require_text(name: str, value: object) -> None:
 
 
 def require_message(value: object) -> None:
-    """Refuse a message that is no text, or says nothing."""
+    """Refuse a message that is not text, or is empty."""
     require_text("message", value)
     if not str(value).strip():
         refuse("message", "a sentence that the person can answer", value)
 
 
 def size_limits() -> Limits:
-    """How large a question may be on the server whose call runs; outside of a call the limits of every desk."""
+    """The size limits of the running call's server; outside a call, those of every desk."""
     call = CURRENT.get()
     return DEFAULT_LIMITS if call is None else call.runtime.options.size
 
@@ -79,7 +79,7 @@ def require_size(question: Question) -> None:
 
 
 def require_name(name: str, value: object) -> None:
-    """Refuse a name that is no text, or empty. None stands for a name that is made up."""
+    """Refuse a name that is not text, or empty. None means a generated name."""
     if value is not None:
         require_text(name, value)
         if not value:
@@ -87,7 +87,7 @@ def require_name(name: str, value: object) -> None:
 
 
 def require_timeout(timeout: object) -> None:
-    """Refuse a time limit that no clock can keep: NaN is neither before nor after any other time."""
+    """Refuse a time limit that is not a positive finite number."""
     if timeout is None:
         return
     if type(timeout) is bool or not isinstance(timeout, int | float) or not 0 < timeout <= sys.float_info.max:
@@ -130,7 +130,7 @@ def _messages(prompt: str | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def refuse(name: str, wanted: str, value: object) -> NoReturn:
-    """Say which argument is wrong, and what it takes."""
+    """The error that names a wrong argument and what it takes."""
     raise fitting(UsageError(f"{name} has to be {wanted}, not {value!r}"))
 
 
@@ -151,7 +151,7 @@ def form_of(field: Field) -> Form[Any]:
 
 
 def answer_of(content: Mapping[str, Any]) -> Any:
-    """What was answered to a form of one field."""
+    """The answer to a form of one field."""
     return content[ANSWER]
 
 
@@ -171,7 +171,7 @@ def choices_form(
 
 
 def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
-    """The options as they are sent, and the author's values behind them.
+    """The options to send, and the author's values behind them.
 
     A mapping goes from value to title; an Enum gives its members, a Literal its values; anything else is shown as its
     text.
@@ -202,14 +202,14 @@ def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:
 
 
 def _is_titled(value: object) -> bool:
-    """Whether this is a pair, as of a mapping's items."""
+    """Whether this is a pair, like an item of a mapping."""
     return type(value) is tuple and len(value) == 2 and isinstance(value[1], str)
 
 
 def _names(values: list[Any], spell: Callable[[Any], str] | None) -> list[str]:
-    """What is sent for each value: a text itself, and anything else as it is spelled, or by its place in the list.
+    """The name to send for each value: text itself, anything else by its spelling or its place in the list.
 
-    It may look like a text among the values; more of the same tells them apart.
+    If a name equals a text among the values, it is made longer.
     """
     taken = {_text(value) for value in values if isinstance(value, str)}
     names = []
@@ -224,5 +224,5 @@ def _names(values: list[Any], spell: Callable[[Any], str] | None) -> list[str]:
 
 
 def _text(value: object) -> str:
-    """A text as it is, also where it is the member of an Enum; anything else as it is shown."""
+    """Text as it is, also if it is a member of an Enum; anything else as its `str`."""
     return str.__str__(value) if isinstance(value, str) else str(value)

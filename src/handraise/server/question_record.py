@@ -1,4 +1,4 @@
-"""One question of a server as the ledger sees it: asked, decided, used, or how else it ended.
+"""The ledger's record of one question of a server: asked, decided, used, or another end.
 
 A replayed handler asks its questions again. Each has the id that it had before, and nothing is recorded twice.
 """
@@ -28,12 +28,12 @@ _ACTIONS = ("accept", "decline", "cancel")
 
 
 def stem_of(call_id: str) -> str:
-    """The beginning that the ids of all questions of a call have in common."""
+    """The common prefix of the ids of a call's questions."""
     return f"q_{hashlib.sha256(call_id.encode()).hexdigest()}"[:_STEM]
 
 
 def stem_of_question(question: str) -> str:
-    """The part of a question's id that tells its call."""
+    """The part of a question's id that identifies its call."""
     return question[:_STEM]
 
 
@@ -46,14 +46,14 @@ def question_id(call_id: str, key: str, number: int) -> str:
 def decision_of(
     trail: Trail, raw: Any, *reasons: str, confirms: str | None = None, seen: bool = True
 ) -> list[Record]:
-    """The events of a client's decision. One that came faster than a person reads is the client's own.
+    """The events of a client's decision. A decision faster than a person reads is the client's own.
 
     `confirms` is the one field of a confirmation: with `false` in it the person said no. Unless it was `seen`, nobody
     can have read it.
     """
     action = raw.get("action") if isinstance(raw, Mapping) else None
     if action not in _ACTIONS:
-        return []  # it is no answer, and reading it will say so
+        return []  # not an answer; parsing it will fail later
     url = trail.about.mode == "url"
     content = raw.get("content") if action == "accept" and not url else None
     said_no = confirms is not None and isinstance(content, Mapping) and content.get(confirms) is False
@@ -84,7 +84,7 @@ class SentRecord:
         """The decision, once the handler has it."""
 
     def asked(self) -> Record:
-        """It goes to the client."""
+        """The question goes to the client."""
         self.sent = True
         return self.trail.asked()
 
@@ -96,7 +96,7 @@ class SentRecord:
 
 
 class QuestionRecord:
-    """Records the steps of one question, if a person is to answer it."""
+    """Records the steps of one question to a person."""
 
     def __init__(self, recorder: Recorder, call: ServedCall, request: ClientRequest[Any]) -> None:
         self._recorder = recorder
@@ -106,7 +106,7 @@ class QuestionRecord:
         self._recording: SentRecord | None = None
 
     def sending(self, key: str, request: ClientRequest[Any], wire: Mapping[str, Any]) -> None:
-        """The question is about to be sent. In other words it is another question."""
+        """The question is about to be sent. With another wording it is another question."""
         self._key, self._request = key, request
         question = request.question
         if question is None or (self._recording is not None and question.mode == "url"):
@@ -121,13 +121,13 @@ class QuestionRecord:
         call.recordings[key] = self._recording
 
     async def decided(self, raw: Any) -> None:
-        """Have the decision on disk before anybody can use it."""
+        """Write the decision to disk before anybody can use it."""
         recording, call = self._recording, self._call
         records = [] if recording is None else recording.decision(raw)
         if recording is None or not records:
             return
         before = recording.action
-        self._decide(recording, raw["action"])  # now: a call that ends during the write has to tell of it
+        self._decide(recording, raw["action"])  # now: a call that ends during the write must record it
         if self._is_news and not (call.revision.modern and self._recorder.shares):
             try:
                 await self._recorder.write(*records)
@@ -148,7 +148,7 @@ class QuestionRecord:
 
     @property
     def _is_news(self) -> bool:
-        """Whether this process records the answer; if not, all of it was recorded before."""
+        """Whether this process records the answer; False if it was recorded before."""
         recording = self._recording
         return recording is not None and (recording.sent or self._key in self._call.brought)
 
@@ -167,7 +167,7 @@ class QuestionRecord:
             raise
 
     def withdrawn(self) -> None:
-        """The call was cancelled. An answer that came before is told of with the call's end."""
+        """The call was cancelled. An answer that came before is recorded with the call's end."""
         recording = self._recording
         if recording is None or recording.action is not None:
             return
@@ -177,14 +177,14 @@ class QuestionRecord:
             self._recorder.ledger.record_soon(recording.trail.withdrawn("the call was cancelled"))
 
     async def ended(self, error: HandraiseError, *, fell_back: bool) -> None:
-        """Nobody answered, or the answer was of no use."""
+        """There is no usable answer."""
         if isinstance(error, Withdrawn) and self._call.call.is_left:  # nobody waits for it
             self.withdrawn()
             return
         record = self._end_by(error, fell_back)
         if record is None:
             return
-        if isinstance(error, Withdrawn):  # the handler may not be there much longer
+        if isinstance(error, Withdrawn):  # the handler may end soon
             self._recorder.ledger.record_soon(record)
         else:
             await self._recorder.write(record)
@@ -214,7 +214,7 @@ class QuestionRecord:
                 return trail.failed(error.public)
 
     async def _unusable(self, recording: SentRecord) -> None:
-        """The answer is asked for again, in another question. The reasons may repeat the answer: they stay here."""
+        """The question is asked again as another question. The reasons are not recorded: they may repeat the answer."""
         self._use(recording.trail, False)
         try:
             await self._recorder.write(recording.trail.failed("the answer could not be used"))
@@ -227,7 +227,7 @@ class QuestionRecord:
         self._use(recording.trail, action == "accept")
 
     def _use(self, trail: Trail, used: bool) -> None:
-        """Have the call's end tell of a question, or not."""
+        """Record a question with the call's end, or not."""
         others = tuple(each for each in self._call.answered if each is not trail)
         self._call.answered = (*others, trail) if used else others
 

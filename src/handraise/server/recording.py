@@ -24,38 +24,38 @@ from handraise.server.unfinished import UnfinishedQuestions, mode_of, question_o
 from handraise.wire import parse_trace
 
 _EVERY = 600.0
-"""How often to look for questions that nobody returned to."""
+"""Seconds between searches for questions that nobody returned to."""
 
 
 class Recorder:
     """Records the questions of one server.
 
     On 2026-07-28, when the ledger is in the store of the rounds, a question commits with its round and its decision
-    with the use of the round. Otherwise each is written before anybody goes on.
+    with the use of the round. Otherwise each event is written before the call continues.
     """
 
     def __init__(self, ledger: Ledger, name: str, store: Store, *, own: bool) -> None:
         self.ledger = ledger
         self._server = ServerRecord(name)
         self._own = own
-        """Whether its store is the ledger's alone."""
+        """Whether only the ledger uses its store."""
         self.shares: bool = ledger.store is store
-        """Whether events are written along with the rounds that they tell of."""
+        """Whether events commit with their rounds."""
         self._unfinished = UnfinishedQuestions(ledger, store, self._server)
         self._again = DelayedTask("ending questions that nobody returned to", self.start, _EVERY)
 
     async def start(self) -> None:
-        """End the questions that can be answered no more, now and from time to time."""
+        """End questions that can no longer be answered, now and from time to time."""
         await self._unfinished.settle()
         self._again.call()
 
     async def close(self) -> None:
-        """Sign what there is."""
+        """Write a signed checkpoint."""
         await self._again.stop()
         await (self.ledger.aclose() if self._own else self.ledger.finish())
 
     async def write(self, *records: Record) -> None:
-        """Have events on disk. They get there also when the task that waits for it is cancelled."""
+        """Write events to disk, even if the waiting task is cancelled."""
         await asyncio.shield(self.ledger.record_soon(*records))
 
     # Questions.
@@ -65,16 +65,16 @@ class Recorder:
         return QuestionRecord(self, call, request)
 
     async def asked(self, call: ServedCall, key: str) -> None:
-        """A question goes to the client, and no round is written that its event could commit with."""
+        """Record a question that goes to the client without a round."""
         if (recording := call.recordings.get(key)) is not None:
             await self.ledger.record(recording.asked())
 
     def left(self, trail: Trail, call: ServedCall) -> None:
-        """The handler of a call was ended at its question, to be replayed when the answer comes."""
+        """Record that a handler was ended at its question, to be replayed with the answer."""
         self._unfinished.left(trail, call.answered)
 
     def turned_away(self, person: Person, reason: str) -> None:
-        """Somebody opened a page that waits for another person."""
+        """Record that somebody opened another person's page."""
         about = EventContext(self._server, principal_of(person), mode="url")
         trail = self.ledger.trail(self.ledger.new_question(), about, None)
         self.ledger.record_soon(trail.refused((f"the page was opened by {reason}",)))
@@ -92,7 +92,7 @@ class Recorder:
     def round_taken(
         self, request: IncomingRequest, of: Call | RoundRecord, answers: Mapping[str, Any]
     ) -> list[Record]:
-        """The events that commit with the use of a round. They are written once, however often it is used."""
+        """The events that commit with the first use of a round."""
         if not self.shares:
             return []
         self.ledger.written()
@@ -108,7 +108,7 @@ class Recorder:
         return made
 
     def round_lost(self, request: IncomingRequest, record: RoundRecord) -> list[Record]:
-        """The events that commit with the end of a call whose answers nobody can use: its handler is gone for good."""
+        """The events that commit with the end of a call whose handler is gone for good."""
         answered = [
             entry.key for entry in record.journal if entry.kind == "answer" and entry.key in record.questions
         ]
@@ -137,7 +137,7 @@ class Recorder:
             self.ledger.record_soon(*self._uses(call, "cancelled"))
 
     async def call_ended(self, call: ServedCall, *, failed: bool) -> None:
-        """The handler of a call ended: join its end to the answers that it used."""
+        """Record the end of a handler, joined to the answers that it used."""
         if call.call.is_left:  # nobody waits for it
             self.ledger.record_soon(*self._uses(call, "cancelled"))
             return
@@ -154,7 +154,7 @@ class Recorder:
         return [trail.used(request, ended) for trail in call.answered]
 
     def about(self, request: IncomingRequest, mode: Literal["form", "url"]) -> EventContext:
-        """What all events of a question in a call have in common."""
+        """The common part of all events of a question."""
         client = request.client
         return EventContext(
             self._server,

@@ -1,4 +1,4 @@
-"""`once` and `replayable`: what an author says about running a handler again."""
+"""`once` and `replayable`: the author's declarations for running a handler again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
     """Declare that a handler may run again from the top when its suspended task is gone.
 
     Its questions and its `once` steps are then answered from the journal; everything else in it runs again.
-    Put it next to the function, below the server's own decorator: it says nothing about a handler that only calls it.
+    Put it next to the function, below the server's own decorator. A handler that calls the function is not replayable.
     """
     name = declare(handler)
 
@@ -69,7 +69,7 @@ async def _declared_first(call: ServedCall, name: str, result: Awaitable[R]) -> 
 async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run a step once in this call, however often the handler runs. Its result is kept under the key.
 
-    The same key gives the same result again: a loop needs a key for each turn. In a replayable handler the result
+    The same key returns the same result, so a loop needs a key for each iteration. In a replayable handler the result
     goes through JSON, the same on the first run and on every later one.
     """
     call = current_call()
@@ -85,7 +85,7 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
 
 
 def _given(call: ServedCall, key: str, result: Any) -> Any:
-    """A result as the handler gets it. A replayable one gets a copy, because a replay must see it unchanged."""
+    """A result for the handler. A replayable handler gets a copy, because a replay must see it unchanged."""
     return _through_json(key, result) if call.call.replays is not None else result
 
 

@@ -1,4 +1,4 @@
-"""Which functions are declared replayable, and whether one of them serves a request."""
+"""The functions that are declared replayable."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from handraise.sdk.adapter import Adapter
 
 _MARK: Final = "__handraise_replayable__"
 _DECLARED: set[str] = set()
-"""The names of all functions that are declared replayable in the code that runs now."""
+"""The names of all replayable functions in the running code."""
 
 
 def declare(function: Callable[..., Any]) -> str:
-    """Declare a function replayable; its name from now on, which is where it stands in the code."""
+    """Declare a function replayable; returns its name, made from its module and position."""
     name = _name_of(function)
     _DECLARED.add(name)
     return name
@@ -25,14 +25,14 @@ def mark(function: Callable[..., Any], name: str) -> None:
 
 
 def is_declared(name: str | None) -> bool:
-    """Whether a function of this name is replayable in the code that runs now."""
+    """Whether a function of this name is replayable in the running code."""
     return name in _DECLARED
 
 
 async def serves(adapter: Adapter, method: str, target: str, name: str | None) -> bool:
     """Whether the function that serves a request is the replayable one of this name.
 
-    A marked function that the handler only calls does not count: the whole handler would run again. The one handler
+    A marked function that the handler calls does not count: the whole handler would run again. The one handler
     of a lowlevel server cannot be told from its tools, and may call any function that is declared. FastMCP wraps a
     prompt that takes a Context: the wrapper has its name, and not its mark.
     """

@@ -1,4 +1,4 @@
-"""Our side of an installed server, while it runs."""
+"""The runtime of an installed server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _RUNTIME = "handraise runtime"
-"""Where a connection keeps the runtime of its server."""
+"""The key of the runtime in a connection's state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class AskLimits:
 
 @runtime_checkable
 class Keyed(Protocol):
-    """A store with keys, which everybody who shares it has."""
+    """A store with keys that are shared by everybody who uses the store."""
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret for a purpose of its own, the same for everybody who shares the store."""
@@ -73,7 +73,7 @@ class Runtime:
     ) -> None:
         self.adapter = adapter
         self.name: str = adapter.lasting_name
-        """What its rounds are bound to: the same on all nodes of this server, and after a restart."""
+        """The name that rounds are bound to: the same on all nodes, and after a restart."""
         self.options = options
         self.recorder = recorder
         """Writes the ledger, if there is one."""
@@ -91,9 +91,9 @@ class Runtime:
         """The author's function from an access token to its person."""
         self._running = 0
         self._turning = anyio.Lock()
-        """Held while it starts or stops: a connection that comes meanwhile waits, and finds it running or stopped."""
+        """Held during start and stop, so that connections wait meanwhile."""
         self._own_store = own_store
-        """Whether nobody else closes the store."""
+        """Whether we close the store."""
 
     @cached_property
     def pages(self) -> PageHost:
@@ -105,7 +105,7 @@ class Runtime:
     # Serving.
 
     async def serve(self, request: IncomingRequest) -> Result:
-        """Serve a request that may ask: a new call, or a retry that goes on with one."""
+        """Serve a request that may ask: a new call, or a retry."""
         state = request.params.get("requestState")
         try:
             if self.identify is not None:
@@ -118,7 +118,7 @@ class Runtime:
             raise self.refusal(told, request.revision) from error
 
     def meet(self, request: IncomingRequest) -> None:
-        """A session began at this server: questions outside of a request may go to it."""
+        """Remember a new session, for questions outside a request."""
         request.connection[_RUNTIME] = self
 
     def refusal(self, error: HandraiseError, revision: Revision) -> Exception:
@@ -138,7 +138,7 @@ class Runtime:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Counted, because every connection in memory enters the server's lifespan anew."""
+        """Counted, because every in-memory connection enters the server's lifespan again."""
         async with self._turning:
             if self._running == 0:
                 await self._start()
@@ -154,7 +154,7 @@ class Runtime:
                         await self._stop()
 
     async def _start(self) -> None:
-        """Reach what the server needs. When that fails nothing is left of it, and it can be started again."""
+        """Open the store, the ledger and the rest. A failure closes everything, and a new start is possible."""
         store = self.calls.store
         await _open_store(store, own=self._own_store)
         try:
@@ -169,7 +169,7 @@ class Runtime:
         self.calls.open()
 
     async def _stop(self) -> None:
-        """Let go of everything, also when some of it fails: the next thing may be a lock that others wait for."""
+        """Close everything, even if some of it fails: the next part may hold a lock."""
         steps = [self.flows.close, self.calls.close]
         if "pages" in self.__dict__:
             steps.append(self.pages.close)
@@ -189,7 +189,7 @@ RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
 
 
 def session_call(session: object) -> ServedCall:
-    """A call that stands for a legacy session outside of any request: questions go on the connection's own stream."""
+    """A call for a legacy session outside any request. Its questions use the connection's own stream."""
     request = session_request(session)
     if request.revision.modern:
         raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
@@ -200,7 +200,7 @@ def session_call(session: object) -> ServedCall:
 
 
 def _runtime_of(request: IncomingRequest) -> Runtime:
-    """The runtime of the server that a session began at. If nobody saw it begin, the only runtime there is."""
+    """The runtime of a session's server. For an unknown session, the only runtime."""
     own: Runtime | None = request.connection.get(_RUNTIME)
     if own is not None:
         return own

@@ -1,4 +1,4 @@
-"""The call that is being served: what `ask` talks to, the same on every revision."""
+"""The call that `ask` uses, the same on every revision."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ class ServedCall:
         self.recordings: dict[str, SentRecord] = {}
         """The questions of the call that are recorded, by key."""
         self.reading: CallReading = CallReading()
-        """Its forms, read together: three questions may ask for a card."""
+        """Its forms together, for the detector of secrets: three questions may ask for one card."""
         self.prepared: set[asyncio.Task[Any]] = set()
         """Questions that were sent early."""
         self.brought: frozenset[str] = frozenset()
-        """The keys that the retry answers which replays the call."""
+        """The keys that the retry of a replayed call answers."""
         self._channel: Channel | None = None
         self._replays = ""
         self._seed = f"{request.session_id} {request.id!r}"
@@ -109,7 +109,7 @@ class ServedCall:
     # Serving.
 
     async def serve(self) -> Result:
-        """Run the handler; its first round, or its end."""
+        """Run the handler; returns its first round, or its result."""
         context = contextvars.copy_context()
         context.run(CURRENT.set, self)
         if self.revision.modern and self.params.get("requestState") is None:
@@ -122,7 +122,7 @@ class ServedCall:
                 await self._channel.told()
             raise
         finally:
-            if not self.is_open:  # as if the handler had run right here
+            if not self.is_open:  # as if the handler had run here
                 for variable, value in context.items():
                     if variable is not CURRENT and variable.get(None) is not value:
                         variable.set(value)
@@ -154,20 +154,20 @@ class ServedCall:
             return self._end_with(result)
         finally:
             self.is_open = False
-            for question in self.prepared:  # nobody waits for them any more
+            for question in self.prepared:  # nobody awaits them now
                 question.cancel()
             if self._channel is not None:
                 await self._channel.close()
                 self._channel = None  # it refers to us: only the garbage collector would free both
 
     def _end_with(self, result: Result) -> Result:
-        """The handler's result. If the framework made it of an error of ours, the end that this error means."""
+        """The handler's result. If the framework made it from our error, end the call with that error."""
         if self.ending is None or not is_made_of(result, self.ending):
             return result
         return {**result, **self._end_by(self.ending)}
 
     def _end_by(self, error: BaseException) -> Result:
-        """The result that an error means. Raises the error that the client gets instead."""
+        """The result for an error. Raises if the client gets a JSON-RPC error instead."""
         adapter = self.runtime.adapter
         if not isinstance(error, HandraiseError):
             if self.ending is None or not adapter.is_wrapped(self.ending, error):
@@ -183,12 +183,12 @@ class ServedCall:
         self.handler.detach()
 
     def attach(self, request: IncomingRequest) -> None:
-        """A retry is the live request from now on."""
+        """Make a retry the live request."""
         self.request = request
         self.handler.attach(request, self.call.context)
 
     def refresh(self) -> None:
-        """Bring the live request's access token to the running task or thread."""
+        """Set the live request's access token in the running task or thread."""
         self.handler.refresh(self.call.context)
 
     def context_without_call(self) -> contextvars.Context:
@@ -205,11 +205,11 @@ class ServedCall:
     # Questions.
 
     def can(self, mode: Mode) -> bool:
-        """Whether the client of the live request declared that it can be asked this."""
+        """Whether the live request's client declared this mode."""
         return self.request.capabilities.supports(mode)
 
     def require_mode(self, mode: Mode) -> None:
-        """Raise `NotSupported` unless the client can be asked this."""
+        """Raise `NotSupported` unless the client declared this mode."""
         if not self.can(mode):
             raise NotSupported(mode)
 
@@ -221,7 +221,7 @@ class ServedCall:
             raise TooManyQuestions(f"this call wants to ask question {self._asked}; {limit} are allowed")
 
     def next_key(self, content: object) -> str:
-        """An id for the next question: the same when the same request is dispatched twice, or the call replayed."""
+        """An id for the next question. It is the same if the request is dispatched twice, or the call is replayed."""
         self._numbered += 1
         if self.call.replays is not None:
             return keyed_id(self.seed.encode(), self._numbered, content)
@@ -244,7 +244,7 @@ class ServedCall:
     # Errors.
 
     def raisable(self, error: E) -> E:
-        """An error as it has to be raised so that it ends this call well, if the author does not catch it."""
+        """An error in a form that ends this call properly if the author does not catch it."""
         adapter, fault = self.runtime.adapter, self._fault_for(error)
         self.ending = (
             adapter.as_tool_error(error) if fault is None else adapter.as_protocol_error(error, fault)
@@ -266,7 +266,7 @@ class ServedCall:
     # The journal.
 
     async def declare_replayable(self, name: str) -> None:
-        """The function of this name may run again from the top. If it is the handler, so may the call."""
+        """Note that a function may run again. If it is the handler, the call may be replayed."""
         call = self.call
         if call.replays is not None:  # a replayable function that another one calls
             return
@@ -292,7 +292,7 @@ class ServedCall:
             self._steps.discard(key)
 
     async def remember(self, key: str, value: Any) -> None:
-        """Write a `once` result to the journal, safely, before the handler goes on."""
+        """Write a `once` result to the journal before the handler continues."""
         call = self.call
         call.journal = call.journal or Journal()
         entry = call.journal.done(key, value)
@@ -300,7 +300,7 @@ class ServedCall:
             await call.write(entry)
 
     async def judge(self, said: object, verdict: Callable[[], Awaitable[str | None]]) -> str | None:
-        """The author's own verdict on an answer. In a replay it is the one of the first run."""
+        """The author's verdict on an answer. A replay uses the verdict of the first run."""
         call = self.call
         if call.replays is None or call.journal is None:
             return await verdict()
@@ -319,7 +319,7 @@ class ServedCall:
 
 
 class RoundRetry:
-    """A request that echoes a requestState of ours, with what it brings."""
+    """A request that echoes our `requestState`, with its answers."""
 
     def __init__(self, runtime: Runtime, request: IncomingRequest, token: str) -> None:
         self._runtime, self._request = runtime, request
@@ -334,7 +334,7 @@ class RoundRetry:
         call.handler.attach(self._request)
 
     async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether what serves this request is still the handler that asked, and was declared replayable."""
+        """Whether this request's handler is the one that asked, and is replayable."""
         if record.handler is None:
             return False
         bound = record.binding
@@ -373,7 +373,7 @@ def current_call() -> ServedCall:
 
 
 def fitting(error: E) -> E:
-    """The error as it has to be raised in the running call, if there is one. The log says what to mend."""
+    """An error in the form for the running call, if there is one. The log says what to fix."""
     call = CURRENT.get()
     if call is None:
         return error
@@ -384,7 +384,7 @@ def fitting(error: E) -> E:
 
 @contextmanager
 def fitted() -> Iterator[None]:
-    """Make a definition that is refused inside fit the running call."""
+    """Raise definition errors from inside in the form for the running call."""
     try:
         yield
     except DefinitionError as error:
@@ -397,6 +397,6 @@ def target_of(request: IncomingRequest) -> str:
 
 
 def binding_of(request: IncomingRequest, server: str) -> CallBinding:
-    """What every retry of a call has to match: who makes it, the same call, and the same server."""
+    """The binding that every retry must match: the person, the call and the server."""
     arguments = digest(request.params.get("arguments") or {})
     return CallBinding(request.principal, request.method, target_of(request), arguments, server)

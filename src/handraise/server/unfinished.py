@@ -1,4 +1,4 @@
-"""Questions at which no handler waits any more: which may still go on, and how the others end in the ledger."""
+"""Questions without a waiting handler: which can continue, and how the others end in the ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handraise.server.replayable_registry import is_declared
 
 
 class UnfinishedQuestions:
-    """Ends the questions that nobody returned to, as far as this server's own store and handlers can tell."""
+    """Ends the questions of this server that nobody returned to."""
 
     def __init__(self, ledger: Ledger, store: Store, server: ServerRecord) -> None:
         self._ledger = ledger
@@ -40,11 +40,11 @@ class UnfinishedQuestions:
         return tuple(hashlib.sha256(b"handraise store" + secret).hexdigest()[:12] for secret in secrets)
 
     def left(self, trail: Trail, answered: Sequence[Trail]) -> None:
-        """A handler was ended at its question, to be replayed when the answer comes. It has answers to others."""
+        """Remember a handler that was ended at its question, to be replayed with the answer."""
         self._left[trail.question] = trail, answered
 
     async def settle(self) -> None:
-        """End the questions of processes that are gone, and those whose handlers were ended here, in time."""
+        """End the questions of processes that are gone, and expired ones whose handlers were ended here."""
         unfinished = await self._store.unfinished() if self._store.durable else []
         rounds = {stem_of(round_.call_id): round_ for round_ in unfinished}
         now = self._store.now()
@@ -52,7 +52,7 @@ class UnfinishedQuestions:
         await self._expire_left(now)
 
     def judge(self, last: LedgerEvent, rounds: Mapping[str, UnfinishedRound], now: float) -> QuestionFate:
-        """The fate of a question whose process is gone. One of another store or server is left to its own."""
+        """The fate of a question whose process is gone. Questions of other stores or servers are left alone."""
         if last.about.store is None:
             return "ambiguous"
         if last.about.store not in self._names or last.about.server != self._server:
@@ -68,7 +68,7 @@ class UnfinishedQuestions:
                 await self._expire(round_.token, events)
 
     async def _endings(self, token: str) -> list[Record]:
-        """The ends of the questions of a round whose handler was ended here, and of the call that asked them."""
+        """The events that end a round whose handler was ended here, and its call."""
         if (record := await self._store.find_round(token)) is None:
             return []
         ids = [question_of(record, key) for key in record.questions]
@@ -90,16 +90,16 @@ class UnfinishedQuestions:
 
 
 def fate_of(last: LedgerEvent, round_: UnfinishedRound | None, now: float) -> QuestionFate:
-    """The fate of a question whose process is gone, by the round in which it may still go on."""
+    """The fate of a question whose process is gone, from its round."""
     if round_ is None or not is_declared(round_.handler):
         return "ambiguous"
-    if last.kind != "asked":  # the same answer brought again gets an end, as long as the round is kept
+    if last.kind != "asked":  # a repeated answer gets an outcome while the round is kept
         return "waits"
     return "waits" if now < round_.deadline else "expired"
 
 
 def question_of(record: RoundRecord, key: str) -> str | None:
-    """The id of a question of a round; None when it asks nobody."""
+    """The id of a question in a round; None for a request that asks no person."""
     if (mode := mode_of(record.questions.get(key))) is None:
         return None
     before = [entry for entry in record.journal if entry.key == key and entry.kind in ("answer", "expired")]
@@ -108,7 +108,7 @@ def question_of(record: RoundRecord, key: str) -> str | None:
 
 
 def mode_of(request: Any) -> Literal["form", "url"] | None:
-    """How a person is asked, by an input request that was sent; None when it asks nobody."""
+    """The mode of an input request; None for a request that asks no person."""
     if request is None or request.get("method") != "elicitation/create":
         return None
     return "url" if request["params"].get("mode") == "url" else "form"

@@ -1,4 +1,4 @@
-"""Where rounds, journals, flows, secrets, tickets and the ledger are kept: memory, SQLite, PostgreSQL.
+"""Stores for rounds, journals, flows, secrets, tickets and the ledger: memory, SQLite, PostgreSQL.
 
 Import `handraise.stores.postgres` only where it is needed: its driver is an extra.
 """

@@ -1,4 +1,4 @@
-"""The store that lives and dies with the process."""
+"""The store in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from handraise.vault.records import SealedSecret
 
 
 class MemorySecrets:
-    """Sealed secrets that go with the process."""
+    """Sealed secrets in memory."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], SealedSecret] = {}
@@ -54,7 +54,7 @@ class MemorySecrets:
         return False
 
     def prune(self, now: float) -> int:
-        """Delete what has expired; how many went."""
+        """Delete expired rows; returns how many."""
         over = [key for key, secret in self._rows.items() if secret.until is not None and now >= secret.until]
         for key in over:
             del self._rows[key]
@@ -66,7 +66,7 @@ class MemorySecrets:
 
 
 class MemoryTickets(LocalProcesses):
-    """Parked calls that go with the process."""
+    """Parked calls in memory."""
 
     def __init__(self) -> None:
         self._rows: dict[str, Ticket] = {}
@@ -290,7 +290,7 @@ class MemoryStore(SingleNode):
 _NONE: dict[str, Json] = {}
 """One shared empty value for the questions of calls that are over."""
 _GRACE = 3600.0
-"""How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
+"""Seconds that an unanswered round is kept after its deadline, so that a late retry learns why."""
 
 
 def _answers_of(row: _Row) -> tuple[JournalEntry, ...]:

@@ -25,7 +25,7 @@ from handraise.errors import StoreError
 
 
 class MemoryLedger:
-    """Keeps the ledger in lists. They are gone with the process."""
+    """Keeps the ledger in lists."""
 
     def __init__(self) -> None:
         self._authenticator: Authenticator | None = None
@@ -43,7 +43,7 @@ class MemoryLedger:
         self._stored: Head | None = None
 
     def add(self, records: Sequence[Record]) -> None:
-        """Write events along with something else."""
+        """Write events together with another change."""
         if not records:
             return
         head, rows = self._head(), list[EventColumns]()
@@ -65,7 +65,7 @@ class MemoryLedger:
         self.add(records)
 
     async def settle_orphans(self, settle: Settle) -> int:
-        return 0  # the questions in flight went with their process
+        return 0  # open questions ended with their process
 
     async def place(self, limit: int) -> Head:
         return self._head()
@@ -134,7 +134,7 @@ class MemoryLedger:
 
 
 class _MemorySnapshot:
-    """The lists as they are at one moment."""
+    """A copy of the lists."""
 
     anchored = False
     problems: Sequence[str] = ()

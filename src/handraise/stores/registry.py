@@ -15,7 +15,7 @@ from handraise.stores.sqlite import SqliteStore
 
 KEYS_VARIABLE = "HANDRAISE_STORE_KEYS"
 VARIABLE = "HANDRAISE_STORE"
-"""Names the store where nothing nearer does."""
+"""The variable that names the store, if nothing else does."""
 OWN_FILE = "gateway.db"
 
 Keys: TypeAlias = Sequence[bytes | str]
@@ -41,17 +41,17 @@ def named_store(where: str | os.PathLike[str], *, keys: Keys | None = None) -> S
 
 
 def own_or_named_store(where: str) -> SharedStore:
-    """The store of this name, or the user's own file, which has keys of its own beside it."""
+    """The store at this address, or the user's own file, whose keys are beside it."""
     return named_store(where) if where else SqliteStore(own_store_file(os.environ))
 
 
 def own_store_file(environment: Mapping[str, str]) -> Path:
-    """The file in which a gateway keeps what waits when no store is named."""
+    """The user's own store file, for a gateway without a named store."""
     return data_directory(environment) / OWN_FILE
 
 
 def require_address(where: str | os.PathLike[str], option: str) -> None:
-    """Refuse what names neither a file nor a database. Addresses may hold a password, and are not shown."""
+    """Refuse an address of neither a file nor a database. It is not shown: it may contain a password."""
     if database_of(where):
         return
     scheme, is_url, _ = str(where).partition("://")

@@ -1,4 +1,4 @@
-"""Encryption of what a store writes to disk.
+"""Encryption of the contents of a store on disk.
 
 AES-256-GCM. The place of a value (table, row, column) is authenticated with it. An attacker who can write to the file
 cannot move an answer from one question to another.
@@ -37,7 +37,7 @@ class Sealer:
         self._roots = [hashlib.sha256(b"handraise/derive" + key).digest() for key in material]
 
     def derived(self, purpose: str) -> list[bytes]:
-        """Secrets for a purpose of their own, one from each key of the ring, in its order."""
+        """Secrets for one purpose, one from each key of the ring, in order."""
         return [hmac.digest(root, purpose.encode(), "sha256") for root in self._roots]
 
     def knows(self, sealed: bytes) -> bool:
@@ -50,7 +50,7 @@ class Sealer:
         return self._first + nonce + self._ring[self._first].encrypt(nonce, plain, place.encode())
 
     def seal_all(self, plains: Sequence[tuple[bytes, str]]) -> list[bytes]:
-        """Many sealed bytes, each bound to its place, with one draw for all that has to be random."""
+        """Seal many values at once, each bound to its place."""
         first, encrypt = self._first, self._ring[self._first].encrypt
         drawn = os.urandom(_NONCE * len(plains))
         nonces = [drawn[at : at + _NONCE] for at in range(0, len(drawn), _NONCE)]
@@ -71,9 +71,9 @@ class Sealer:
 
 
 def require_keys(keys: Sequence[bytes | str]) -> list[bytes]:
-    """The keys of a ring as bytes. SetupError for what is no list of keys, or could be guessed.
+    """The keys of a ring as bytes. SetupError unless they are a list of keys that cannot be guessed.
 
-    One key in the place of a list would be taken apart, and `bytes(64)` of its numbers is that many zeros.
+    A single key instead of a list would be split into its characters.
     """
     if isinstance(keys, str | bytes | bytearray | memoryview) or not isinstance(keys, Iterable):
         raise SetupError(f"keys is a list of keys, not one {type(keys).__name__}: write keys=[key]")
@@ -91,12 +91,12 @@ def require_keys(keys: Sequence[bytes | str]) -> list[bytes]:
 
 
 def key_file_beside(path: Path) -> bytes:
-    """The key of a store that was given none: a file beside it that only its owner can read."""
+    """The key of a store without configured keys: a private file beside it."""
     file = path.with_name(path.name + ".key")
     if not file.exists():
         create_file(
             file, os.urandom(_MINIMUM)
-        )  # never in place of another process's: that would lose its store
+        )  # never replace another process's key: its store would be lost
     make_private(file)
     key = file.read_bytes()
     if len(key) < _MINIMUM:

@@ -1,4 +1,4 @@
-"""Rounds, journals, flows and parked calls as rows: which columns are sealed, and to what each sealed value is bound.
+"""Rounds, journals, flows and parked calls as rows: which columns are sealed, and what each is bound to.
 
 Shared by every store that writes to a disk. The attacker can write to the store and does not have its key.
 
@@ -33,11 +33,11 @@ from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 
 GRACE = 3600.0
-"""How long a round that nobody answered is remembered after its deadline, so that a late retry learns why."""
+"""Seconds that an unanswered round is kept after its deadline, so that a late retry learns why."""
 
 COLUMNS = "token, call_id, number, person, method, target, arguments, deadline, handler, seed, questions"
 BOUND = "call_id, number, person, method, target, deadline, handler, seed, arguments"
-"""The columns that are bound together, in the order in which `_load_binding` takes them."""
+"""The columns that are bound together, in the order of `_load_binding`."""
 JUDGED = f"{BOUND}, until, digest, since, outcome, outcome_value"
 """The columns that `judge` uses."""
 JUDGED_COLUMNS = JUDGED.count(",") + 1
@@ -83,7 +83,7 @@ def load_round(sealer: Sealer, row: Sequence[Any]) -> RoundRecord:
 def dump_entries(
     sealer: Sealer, call_id: str, first: int, entries: Iterable[JournalEntry]
 ) -> list[tuple[str, int, bytes]]:
-    """Steps of the journal as rows, from the position `first` on."""
+    """Steps of the journal as rows, starting at position `first`."""
     return [
         (call_id, at, _dump(sealer, list(entry), f"journal/{call_id}/{at}"))
         for at, entry in enumerate(entries, first)
@@ -91,7 +91,7 @@ def dump_entries(
 
 
 def load_entries(sealer: Sealer, call_id: str, steps: Iterable[bytes]) -> tuple[JournalEntry, ...]:
-    """The steps of a journal from their sealed values, which are all there from the first one on."""
+    """The steps of a complete journal from their sealed values."""
     return tuple(
         JournalEntry(*_load(sealer, sealed, f"journal/{call_id}/{at}")) for at, sealed in enumerate(steps)
     )
@@ -119,7 +119,7 @@ def judge(sealer: Sealer, token: str, row: Sequence[Any] | None, use: RoundUse) 
 
 
 def dump_use(sealer: Sealer, token: str, use: RoundUse) -> tuple[bytes, bytes]:
-    """The values of the columns `digest` and `answers` of a round that is used."""
+    """The values of the columns `digest` and `answers` of a used round."""
     used = _dump(sealer, use.said, f"rounds/{token}/digest")
     return used, _dump(sealer, use.answers, f"rounds/{token}/answers")
 
@@ -133,12 +133,12 @@ def load_answers(
 
 
 def dump_delivered(sealer: Sealer, token: str, lease_id: str, delivered: DeliveredAnswers) -> bytes:
-    """Answers on their way to the node of their round, good for one round and while the node has this lease."""
+    """Seal answers for the node of their round. They are valid for this round and lease only."""
     return _dump(sealer, list(delivered), f"delivered/{token}/{lease_id}")
 
 
 def load_delivered(sealer: Sealer, token: str, lease_id: str, sealed: bytes) -> DeliveredAnswers:
-    """The answers that came to the node which has this lease. StoreError when they are for anything else."""
+    """Open answers for this lease. StoreError when they are for anything else."""
     return DeliveredAnswers(*_load(sealer, sealed, f"delivered/{token}/{lease_id}"))
 
 
@@ -185,7 +185,7 @@ def _load(sealer: Sealer, sealed: bytes, place: str) -> Json:
 
 
 class TicketColumns(NamedTuple):
-    """The columns of a call that its sealed ones are bound to."""
+    """The columns of a parked call that its sealed columns are bound to."""
 
     key: str
     person: str
@@ -217,7 +217,7 @@ def dump_ticket(sealer: Sealer, ticket: Ticket) -> tuple[Any, ...]:
 def load_ticket(sealer: Sealer, row: Sequence[Any]) -> Ticket:
     """The ticket of a row. StoreError when it was changed."""
     key, person, server, holder, deadline, call, round, sent, outcome = row
-    if call is None and outcome is None:  # then nothing would show that the row is ours
+    if call is None and outcome is None:  # otherwise nothing proves that the row is ours
         raise StoreError("a parked call was changed")
     bound = TicketColumns(key, person, server, deadline)
     return Ticket(
@@ -239,7 +239,7 @@ def seal_ticket_column(sealer: Sealer, bound: TicketColumns, column: str, value:
 
 
 def prove_flow(sealer: Sealer, flow: Flow) -> bytes:
-    """The column that proves the others: nothing, sealed to them."""
+    """The proof column: an empty value, sealed to the other columns."""
     return sealer.seal(b"", _flow_place(flow))
 
 

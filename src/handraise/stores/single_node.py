@@ -1,4 +1,4 @@
-"""The parts of the contract that are about other nodes and processes, for stores on one computer."""
+"""The parts of the contract about other nodes and processes, for stores on one computer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LOOK_AGAIN = 0.1
 
 
 class SingleNode:
-    """The part of the contract that is about other nodes, for a store without any."""
+    """The part of the contract about other nodes, for a store with one node."""
 
     now: Callable[[], float] = staticmethod(time.time)
 
     async def open(self) -> None:
-        """This computer's clock is there already."""
+        """No-op: this computer's clock is used."""
 
     def on_answered(self, answered: OnAnswered) -> None:
         """No-op: there is only one node."""
@@ -41,7 +41,7 @@ _PROCESSES: Final = Path("/proc")
 
 
 class LocalProcesses:
-    """The part of the contract of parked calls that is about who is there."""
+    """The part of the contract of parked calls about live processes."""
 
     async def enter(self) -> str:
         return process_name()
@@ -51,14 +51,13 @@ class LocalProcesses:
 
 
 def process_name() -> str:
-    """A name for this process that no other one has, and by which it is found out whether it is still there."""
+    """A unique name for this process, by which others can check whether it lives."""
     pid = os.getpid()
     return "/".join((_boot(), _namespace(), str(pid), _began(pid), secrets.token_hex(4)))
 
 
 def is_alive(name: str) -> bool:
-    """Whether the process of that name is still there. A process in a container that we cannot look into counts as
-    alive."""
+    """Whether the process of that name lives. A process in another container counts as alive."""
     boot, namespace, pid, began = (*name.split("/"), "", "", "")[:4]
     if boot != _boot() or not pid.isdigit():
         return False
@@ -66,8 +65,8 @@ def is_alive(name: str) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When a process was started, by the system's own count; empty when it is not there, or cannot be told."""
-    try:  # behind the name, which may hold anything
+    """When a process was started, as the system counts; empty when it is gone or unknown."""
+    try:  # after the name, which may contain anything
         return (_PROCESSES / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
         return ""
@@ -81,7 +80,7 @@ def _boot() -> str:
 
 
 def _namespace() -> str:
-    """Where a number means this process and no other."""
+    """The namespace in which a process number is unique."""
     try:
         return str(os.stat(_PROCESSES / "self/ns/pid").st_ino)
     except OSError:

@@ -1,6 +1,6 @@
-"""For the users' own tests: people who answer, clients on every revision, and the contracts that every store keeps.
+"""For users' own tests: scripted people, clients on every revision, and the contracts of stores.
 
-With pytest the fixture `every_revision` is there by itself."""
+pytest finds the fixture `every_revision` by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients for tests: the official SDK's, held to one revision; and a check that nothing runs before consent."""
+"""Clients for tests, fixed to one revision, and a check that nothing runs before consent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def connect(
     modes: Iterable[str] = BOTH,
     **options: Any,
 ) -> AsyncIterator[Any]:
-    """A client of `server` that speaks `revision`, with a person behind it; without one it cannot be asked.
+    """A client of `server` that speaks `revision`. Without a person it cannot be asked.
 
     `server` is a server in this process, a URL, or a command's parameters. `options` are those of the SDK's client.
     """
@@ -70,10 +70,10 @@ async def assert_nothing_runs_before_consent(
     state: Callable[[], Any],
     revisions: Iterable[Revision] = tuple(Revision),
 ) -> None:
-    """Call `tool` on each revision; fail when `state()` changed before it asked, or although nobody consented.
+    """Call `tool` on each revision. Fail when `state()` changes before the question, or without consent.
 
-    `state` tells what the tool works on, as a value that can be compared: rows, files, sent messages. The call is
-    made with a person who declines, with one who dismisses the question, and by a client that cannot be asked.
+    `state` returns what the tool changes, as a comparable value: rows, files, sent messages. The call is made with a
+    person who declines, with one who dismisses the question, and by a client that cannot be asked.
     """
     for revision in revisions:
         for ending, answer in _ENDINGS.items():
@@ -87,7 +87,7 @@ async def assert_nothing_runs_before_consent(
 
 
 class _Watching(ScriptedPerson):
-    """Answers everything alike, and looks at the state each time it is asked."""
+    """Gives the same answer to every question, and checks the state each time."""
 
     def __init__(self, answer: Answer[Any], state: Callable[[], Any], before: Any, call: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Rounds and answers that are made up, and what is done with them: for the contracts of what keeps them."""
+"""Example rounds and answers for the contracts of stores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHARGED = JournalEntry("once", "charge", "", {"id": "ch_1", "cents": 500, "tags"
 
 
 def a_round(token: str = "hr1.first", *, call_id: str = "c1", number: int = 1) -> RoundRecord:  # noqa: S107 - made up for tests
-    """A round as a server would open it."""
+    """An example round."""
     return RoundRecord(
         token=token,
         call_id=call_id,
@@ -58,7 +58,7 @@ async def consume(
     binding: CallBinding = ALICE,
     now: float = NOW,
 ) -> ConsumeResult:
-    """Bring answers to a round, as a retry does."""
+    """Consume a round with answers, as a retry does."""
     given = YES if answers is None else answers
     return await store.consume(token, RoundUse(binding, given, digest(given), now))
 

@@ -1,4 +1,4 @@
-"""The contract of a store's ledger tables, as tests that any implementation can be put through.
+"""The contract of a store's ledger tables, as tests for any implementation.
 
 class TestMyLedger(LedgerContract):
     @pytest.fixture
@@ -26,7 +26,7 @@ _KEYED = KeyedAuthenticator(lambda: _KEYS)
 
 
 def a_record(name: str = "one", *, open: bool = False, kept: bool = False) -> Record:
-    """An event as a ledger would write it, for a store that does not look into it."""
+    """An example event. A store does not look into it."""
     contents = (StoredContent(f"c_{name}", name.encode().ljust(32), f"<{name}>".encode()),) if kept else ()
     return Record(f"q_{name}", name.encode(), open, contents)
 
@@ -50,7 +50,7 @@ async def bodies(store: Store) -> list[bytes]:
 
 
 class LedgerContract:
-    """What the ledger's tables of every store promise. Subclass it, and give it a fixture `store`."""
+    """The contract of a store's ledger tables. Subclass it with a fixture `store`."""
 
     # Writing.
 

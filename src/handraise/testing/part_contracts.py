@@ -1,4 +1,4 @@
-"""What every store promises of flows, parked calls and secrets, as tests that any implementation can be put through."""
+"""The contracts of a store's flows, parked calls and secrets, as tests for any implementation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handraise.vault.records import SealedSecret, SecretTable
 
 
 class FlowContract:
-    """The part of a store's contract that is about flows."""
+    """The contract of flows."""
 
     async def test_a_flow_is_found_and_completed_by_its_own_person(self, store: Store) -> None:
         await store.open_flow(Flow("e1", "alice", DEADLINE))
@@ -54,7 +54,7 @@ RESULT: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
 
 
 class TicketsContract:
-    """What every store of parked calls promises. Subclass it, and give it a fixture `tickets`."""
+    """The contract of parked calls. Subclass it with a fixture `tickets`."""
 
     async def test_a_call_is_found_as_it_was_opened(self, tickets: Tickets) -> None:
         for round in (ROUND, NOT_SENT, None):
@@ -126,7 +126,7 @@ HIS = HERS._replace(row="row 2", owner=BOB, until=1_700_003_600.5)
 
 
 class SecretsContract:
-    """What every vault's table promises. Subclass it, and give it a fixture `table`."""
+    """The contract of a vault's table. Subclass it with a fixture `table`."""
 
     async def test_a_secret_is_found_as_it_was_put_by_its_owner_and_service(self, table: SecretTable) -> None:
         await table.put(HERS)

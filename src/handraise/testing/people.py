@@ -1,4 +1,4 @@
-"""A person for tests: answers that were written beforehand, and what was asked."""
+"""A scripted person for tests."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _REDIRECTS = 10
 
 
 class _Form(HTMLParser):
-    """A page as a program reads it: its fields by their names, what stands in them, and what is wrong."""
+    """A parsed page: its fields by name, their values, and its problems."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.posted: dict[str, list[str]] = {}
-        """What the page sends when nobody changes anything."""
+        """The values that an unchanged page sends."""
         self.fields: dict[str, str] = {}
-        """The name of each field for people's answers, and its name for the browser."""
+        """The browser's name of each field, by its name for answers."""
         self.options: dict[str, dict[str, str]] = {}
-        """What to send for each option of a field, by its label."""
+        """The value of each option of a field, by its label."""
         self.leads_to = ""
-        """Where the page sends the person instead of asking for something."""
+        """The link on a page without fields."""
         self._field = ""
         self._option: tuple[str, str] | None = None
         self._alert: list[str] | None = None
@@ -72,7 +72,7 @@ class _Form(HTMLParser):
             self._alert.append(data)
 
     def enter(self, entries: Mapping[str, Any]) -> None:
-        """Write each entry into the field of its name."""
+        """Enter each value into the field of its name."""
         for name, entry in entries.items():
             assert name in self.fields, f"the page has no field {name!r}; it has {', '.join(self.fields)}"
             at = self.fields[name]
@@ -164,14 +164,14 @@ Planned: TypeAlias = Answer[Any] | Any
 
 
 class ScriptedPerson:
-    """Gives these answers in order. Asked once more than that, or with an answer that does not fit: the test fails.
+    """Gives these answers in order. The test fails on an extra question or an answer that does not fit.
 
     `Accepted(value)` answers a question with one field, such as those of `ask.choose` and `ask.confirm`;
     `Accepted({"name": value, …})` answers any form, and `Accepted(None)` consents to a URL question. With a value or a
-    mapping they also open the page in a browser of their own and enter it there, as `ask.secret` and `ask.setup` want
-    it: fields by their names, options by their labels. With `Accepted(True)` they follow the page of `ask.connect` to
-    the account and back. An `ElicitResult` of the SDK's is sent as it is, whether or not
-    it fits: for what a hostile client may send.
+    mapping the person also opens the page in a browser and enters it there, as `ask.secret` and `ask.setup` want
+    it: fields by their names, options by their labels. With `Accepted(True)` the person follows the page of
+    `ask.connect` to the account and back. An `ElicitResult` of the SDK is sent unchanged, whether or not it fits, to
+    play a hostile client.
     """
 
     def __init__(self, *answers: Planned) -> None:
@@ -179,7 +179,7 @@ class ScriptedPerson:
         self._visits: list[asyncio.Future[None]] = []
         self.asked: list[Question] = []
         self.surprise: str | None = None
-        """Why the test is to fail; the SDK makes an answer to the server of what a callback raises."""
+        """Why the test must fail. The SDK would turn an exception in the callback into an answer."""
 
     @property
     def messages(self) -> list[str]:
@@ -187,9 +187,9 @@ class ScriptedPerson:
         return [question.message for question in self.asked]
 
     async def __call__(self, context: Any, params: Any) -> Any:
-        """Answer the next question; what a client of the SDK calls."""
+        """Answer the next question. The SDK's client calls this."""
         raw = params.model_dump(mode="json", by_alias=True, exclude_none=True)
-        # A link has an id on 2025-11-25 and none on 2026-07-28; forms are read alike.
+        # A link has an id on 2025-11-25 and none on 2026-07-28. Forms are parsed alike.
         without_id = raw.get("mode") == "url" and "elicitationId" not in raw
         question = parse_question(raw, Revision.JULY_2026 if without_id else Revision.NOVEMBER_2025)
         self.asked.append(question)
@@ -200,7 +200,7 @@ class ScriptedPerson:
             return error_data(INTERNAL_ERROR, str(surprise))
 
     def answer(self, question: Question) -> Any:
-        """The next answer, as the wire has it."""
+        """The next answer in wire form."""
         assert self._answers, f"asked once more than expected: {question.message!r}"
         answer = self._answers.pop(0)
         if not isinstance(answer, Accepted | Declined | Cancelled):
@@ -217,7 +217,7 @@ class ScriptedPerson:
         return elicit_result({"action": "accept", "content": content})
 
     def _visit(self, url: str, entry: str | bool | Mapping[str, Any]) -> None:
-        """Fill in a page. One that does not take the entry is a surprise: it is closed, so that the tool goes on."""
+        """Fill in a page. If the page refuses the entry, fail the test and close the page, so that the tool goes on."""
         try:
             fill_in(url, entry)
         except (OSError, AssertionError) as failed:
@@ -226,15 +226,15 @@ class ScriptedPerson:
                 fill_in(url, "", do="cancel")
 
     async def finish_visits(self) -> None:
-        """Wait until every page that they opened has been sent; `connect` calls it."""
+        """Wait until every opened page is sent; `connect` calls it."""
         await asyncio.gather(*self._visits)
 
     def fail_on_surprise(self) -> None:
-        """Fail when the script did not expect what was asked; `connect` calls it, whatever else went wrong."""
+        """Fail after an unexpected question; `connect` calls it, whatever else failed."""
         assert self.surprise is None, self.surprise
 
     def fail_on_leftovers(self) -> None:
-        """Fail when an answer was not needed; `connect` calls it at the end."""
+        """Fail when an answer was not used; `connect` calls it at the end."""
         assert not self._answers, f"{len(self._answers)} answers were never asked for"
 
 

@@ -1,4 +1,4 @@
-"""The contract of a store, as tests that any implementation can be put through.
+"""The contract of a store, as tests for any implementation.
 
     class TestMyStore(StoreContract):
         @pytest.fixture
@@ -8,7 +8,7 @@
             await store.aclose()
 
 The tests are coroutines; run them with anyio's or asyncio's plugin for pytest. Each one gets a fresh, empty store.
-Times are made up: a store never looks at a clock of its own.
+Times are invented: a store never uses its own clock.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from handraise.testing.part_contracts import FlowContract
 
 
 class StoreContract(FlowContract):
-    """What every store promises. Subclass it, and give it a fixture `store`."""
+    """The contract of a store. Subclass it with a fixture `store`."""
 
     async def test_a_store_is_opened_more_than_once_and_tells_the_time(self, store: Store) -> None:
         await asyncio.gather(store.open(), store.open())

@@ -234,7 +234,7 @@ async def test_a_client_is_not_kept_waiting_without_end_for_what_is_no_call() ->
         raise AssertionError
 
     async with open_diary() as diary, alone(diary, hold=2) as here:
-        told = pytest.RaisesExc(MCPError, match="whoever tries again asks them again")
+        told = pytest.RaisesExc(MCPError, match="trying again asks them again")
         with pytest.RaisesGroup(told, flatten_subgroups=True):
             await list_without_account(here, nobody)
     assert asked.is_set()

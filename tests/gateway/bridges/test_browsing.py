@@ -9,7 +9,7 @@ from tests.gateway.wire import WireClient
 from tests.waiting import until
 
 from handraise.desks import Decision
-from handraise.gateway.messages import fault, notice
+from handraise.gateway.messages import error_response, notice
 from handraise.questions import Declined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
@@ -28,7 +28,7 @@ async def asked() -> tuple[WireClient, str]:
     client = await WireClient.begun(modern=True, behind=False)
     client.ask(1, "tools/call", CALL)
     call = await client.server.taken("tools/call")
-    client.server.say(fault(call.id, -32042, "First", {"elicitations": [LINK]}))
+    client.server.say(error_response(call.id, -32042, "First", {"elicitations": [LINK]}))
     round = (await client.taken()).result
     assert round is not None
     assert round["inputRequests"]["q1"]["params"]["url"] == LINK["url"]

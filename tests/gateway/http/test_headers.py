@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
 
-from handraise.gateway.http.headers import encode, marked_arguments, repeated
+from handraise.gateway.http.headers import argument_headers, marked_arguments
 
 REGION = {"type": "string", "x-mcp-header": "Region"}
 SCHEMAS: list[Any] = [
@@ -57,4 +57,4 @@ def test_values_are_written_as_the_sdk_writes_them(arguments: dict[str, Any]) ->
     expected = [
         (name.encode(), value.encode()) for name, value in mcp_param_headers(marked, arguments).items()
     ]
-    assert repeated(marked, arguments, encode) == expected
+    assert argument_headers(marked, arguments) == expected

@@ -1,1 +1,1 @@
-"""Servers that want to know their person: an account of each person's own, which the gateway keeps for them."""
+"""Accounts at servers that need sign-in: each person connects their own, and the gateway keeps the token."""

@@ -1,6 +1,6 @@
-"""The accounts of a gateway's people at the servers behind it: the vault that keeps them, and the pages that make them.
+"""The accounts of people at the servers: the vault that keeps them, and the pages that connect them.
 
-Nothing of this is loaded before a server asks for an account.
+Loaded when a server first asks for an account.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CODE: Final = "If the page asks for a code, type: {}"
 
 @dataclass(frozen=True, slots=True)
 class _Connecting:
-    """Whose page waits, and for what."""
+    """An open page, and its outcome."""
 
     own: OwnAccount
     page: ConnectPage
@@ -43,7 +43,7 @@ class _Connecting:
 
 
 class Accounts:
-    """All of them. Each is its person's, and nobody else's requests carry its token."""
+    """All accounts. Only requests of its person carry an account's token."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class Accounts:
         public_url: str | None = None,
         reach: AllowedAddresses | None = None,
     ) -> None:
-        """`reach`: where authorization servers may be; public addresses and the user's networks unless it is given."""
+        """`reach`: addresses of authorization servers; default are public ones and the user's networks."""
         self.state = state
         self._reach = reach or AllowedAddresses(
             public_only=True, unsafe_networks=state.options.unsafe_networks
         )
         itself = Upstream(NAME, ("handraise", "gateway"), public_url, itself=True)
         self.source = Source(itself, revision=NOVEMBER)
-        """Who asks: the gateway, and not the server behind it."""
+        """The asker of these questions: the gateway, not the server."""
         self._known: dict[tuple[str, str | None], OwnAccount] = {}
         self._shared: AccountPages | None = None
         self._pages: dict[int, AccountPages] = {}
@@ -69,7 +69,7 @@ class Accounts:
         self._opening = asyncio.Lock()
 
     def own(self, upstream: Upstream, person: Person | None) -> OwnAccount | None:
-        """A person's account at a server; None where the server is called with headers that the user configured."""
+        """A person's account at a server; None for a process, or if the user configured an `Authorization` header."""
         if upstream.url is None or any(name.lower() == "authorization" for name in upstream.headers):
             return None
         who = person or local_person()
@@ -79,19 +79,19 @@ class Accounts:
         return self._known[key]
 
     def reach(self, upstream: Upstream) -> AllowedAddresses:
-        """Where a server may have the gateway go to connect an account. The server itself names these addresses.
+        """Addresses that the gateway may call to connect an account at a server. The server names them.
 
-        A shared gateway goes to public addresses only. For its one user a gateway also goes to the server that they
-        configured, and for a server on this computer to this computer.
+        A shared gateway calls public addresses only. A gateway for one user also calls the configured server's host,
+        and this computer if the server is on it.
         """
         return self._reach if self._shared is not None else self._reach.for_server(str(upstream.url))
 
     def share(self, pages: AccountPages) -> None:
-        """Have people connect their accounts on these pages; without them everybody is the user of this computer."""
+        """Use these pages for all people. Without them everybody counts as the user of this computer."""
         self._shared = pages
 
     async def vault(self) -> Vault:
-        """Where tokens are kept; without a key for them, in memory and for as long as this process lives."""
+        """The vault for tokens; in memory only, if there is no key."""
         async with self._opening:
             if self._vault is None:
                 self._vault = await self._open_vault()
@@ -113,7 +113,7 @@ class Accounts:
         return vault
 
     def pages(self, upstream: Upstream) -> AccountPages:
-        """The pages on which this server's people connect their accounts."""
+        """The pages for accounts at this server."""
         if self._shared is not None:
             return self._shared
         from handraise.gateway.accounts.hosting import LocalPages
@@ -124,7 +124,7 @@ class Accounts:
         return self._pages[port]
 
     async def invite(self, own: OwnAccount, page: ConnectPage, goes_to: str, because_of: str) -> Invitation:
-        """A page for a person, or the one that waits for the same already. `goes_to` is where they sign in."""
+        """Open a page for a person, or return the open one. `goes_to` is where they sign in."""
         from handraise.pages import VisitReason
 
         pages = self.pages(own.upstream)
@@ -152,7 +152,7 @@ class Accounts:
         return Invitation(UrlQuestion(text, link, visit.elicitation_id), connecting.ended)
 
     async def settle(self, visit: Visit, answer: Answer[Any]) -> None:
-        """What has to be safe before a page is over: the vault has the token, and whoever waits is told."""
+        """Store the token before the page ends, then set the outcome."""
         connecting = self._waiting[visit.elicitation_id]
         own = connecting.own
         if isinstance(answer, Accepted):
@@ -164,7 +164,7 @@ class Accounts:
             connecting.ended.set_result(answer)
 
     def withdraw(self, own: OwnAccount, invitation: Invitation, answer: Declined | Cancelled) -> None:
-        """The person said no where they were asked: the page is closed, too."""
+        """Close the page of a person who said no at their desk or client."""
         reference = str(invitation.question.elicitation_id)
         visits = self.pages(own.upstream).visits
         if (visit := visits.find_reference(reference)) is not None:
@@ -172,7 +172,7 @@ class Accounts:
         self._waiting.pop(reference, None)
 
     async def aclose(self) -> None:
-        """Ask nobody any more, and stop listening."""
+        """Withdraw open questions and stop listening."""
         for own in self._known.values():
             await own.aclose()
         for pages in self._pages.values():

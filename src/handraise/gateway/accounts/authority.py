@@ -1,4 +1,4 @@
-"""Whose tokens a server takes, and what its authorization server knows the gateway as (RFC 9728, RFC 7591)."""
+"""Find a server's authorization server (RFC 9728), and register the gateway there (RFC 7591)."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MOST_SCOPES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What stands before a server."""
+    """How a server is protected."""
 
     issuer: str
     resource: str
-    """What a token has to be for (RFC 8707)."""
+    """The resource of its tokens (RFC 8707)."""
     scopes: tuple[str, ...] = ()
 
 
 async def find_protection(url: str, challenge: Challenge, reach: AllowedAddresses) -> Protection:
-    """What protects the server at a URL. One that publishes nothing is its own authorization server, as of old."""
+    """How the server at a URL is protected. A server without metadata is its own authorization server."""
     for place in metadata_urls(url, challenge.metadata_url):
         try:
             return parse_protection(url, await fetch(place, reach), challenge)
@@ -42,7 +42,7 @@ async def find_protection(url: str, challenge: Challenge, reach: AllowedAddresse
 
 
 def parse_protection(url: str, published: dict[str, Any], challenge: Challenge) -> Protection:
-    """What a server publishes of itself. AccountError when it speaks of another: its tokens would go there."""
+    """Parse a server's metadata. AccountError when it is about another resource: tokens would go there."""
     resource, issuers = published.get("resource"), published.get("authorization_servers")
     asked = resource_of(url)
     if not isinstance(resource, str) or not covers(resource, asked):
@@ -55,9 +55,9 @@ def parse_protection(url: str, published: dict[str, Any], challenge: Challenge) 
 
 
 async def find_authority(issuer: str, reach: AllowedAddresses) -> Metadata:
-    """The authorization server. A root issuer is the same with a slash at its end and without one.
+    """The metadata of an authorization server. A root issuer may end with a slash or not.
 
-    AccountError unless it says that it has PKCE: without it a client must not go on.
+    AccountError unless it offers PKCE, which clients must require.
     """
     try:
         found = await find_issuer(issuer, reach)
@@ -66,17 +66,17 @@ async def find_authority(issuer: str, reach: AllowedAddresses) -> Metadata:
             raise
         found = await find_issuer(issuer.rstrip("/") + ("" if issuer.endswith("/") else "/"), reach)
     if not found.publishes_pkce:
-        raise AccountError(f"{issuer} does not say that it has PKCE with S256, so that nobody is sent there")
+        raise AccountError(f"{issuer} does not offer PKCE with S256, so nobody is sent there")
     return found
 
 
 OURSELVES: Final = Person("handraise:gateway", "", "system")
-"""In whose name the vault keeps what belongs to no single person."""
+"""The owner in the vault of what belongs to no single person."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredAt:
-    """Where the gateway is registered: at one authorization server, for one address to come back to."""
+    """A registration of the gateway: at one authorization server, for one redirect address."""
 
     server: Metadata
     redirect_uri: str
@@ -84,12 +84,12 @@ class RegisteredAt:
 
     @property
     def name(self) -> str:
-        """What the vault knows the registration by."""
+        """Its name in the vault."""
         place = hashlib.sha256(f"{self.server.issuer}\n{self.redirect_uri}".encode()).hexdigest()
         return f"client-{place[:24]}"
 
     def require_open(self, known: OwnClient | None) -> None:
-        """AccountError when the gateway is not registered there, and cannot be."""
+        """AccountError when the gateway is not registered there and cannot register."""
         if known is None and self.server.registration_endpoint is None:
             raise AccountError(
                 f"{self.server.issuer} does not let clients register: register the gateway there by hand, with the "
@@ -99,7 +99,7 @@ class RegisteredAt:
 
 
 async def find_registered(place: RegisteredAt, vault: Vault) -> OwnClient | None:
-    """The registration that the vault has, if it may ask for these scopes; nobody else is asked."""
+    """The registration in the vault, if it covers the scopes."""
     kept = await vault.find(OURSELVES, place.name)
     if kept is None or not set(place.scopes) <= set(kept["scopes"]):
         return None
@@ -107,10 +107,10 @@ async def find_registered(place: RegisteredAt, vault: Vault) -> OwnClient | None
 
 
 async def register(place: RegisteredAt, vault: Vault, reach: AllowedAddresses) -> OwnClient:
-    """Register the gateway, and keep the registration. It is a POST to an address that a server named.
+    """Register the gateway, and keep the registration. This is a POST to an address that a server named.
 
-    A server may hold a client to the scopes with which it registered, so these are all there are: registering asks
-    nobody for anything.
+    A server may limit a client to the scopes of its registration, so it registers all that the server has. No person
+    is asked for them yet.
     """
     scopes = tuple(dict.fromkeys([*place.scopes, *place.server.scopes]))
     kept = await _register(place.server, place.redirect_uri, scopes, reach)

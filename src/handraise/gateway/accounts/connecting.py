@@ -1,8 +1,8 @@
-"""Get a person into a server that refuses their request: with a token of theirs, or by asking them to connect one.
+"""Get access to a server that refuses a request: with the person's token, or by asking them to connect an account.
 
-A question that comes because of a call takes the call's own way: to the client's dialog, or to our desk, where the
-call is held and parked. Whatever else is refused waits for a client that can be sent a request and opens links. It
-cannot before its handshake is over, nor on 2026-07-28: then our desk asks.
+For a call, the question goes where all its questions go: to the client's dialog, or to our desk. For other requests it
+goes to the client if the client accepts requests and opens links. Otherwise our desk asks: before the handshake is
+over, and on 2026-07-28.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from handraise.gateway.messages import (
     NAMED,
     Id,
     Message,
-    fault,
+    error_response,
     notice,
     request,
     response,
 )
-from handraise.gateway.peers import is_modern, params_at_first
+from handraise.gateway.peers import is_modern, params_without_round
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _STATE: Final = "handraise-account-"
 _KEY: Final = "account"
 _PROBE: Final = "server/discover"
 _GLANCE: Final = 10.0
-"""Seconds for which a client that finds out about the server waits: it takes silence for a server of the other era."""
+"""Seconds that `server/discover` waits. A client takes a longer silence for a legacy server."""
 
 DECLINED: Final = (
     "The user does not want to connect an account for the server {server!r}. The call did not reach it; nothing was "
@@ -49,7 +49,7 @@ UNFINISHED: Final = (
     "Nothing was done. Try again when they say that they did."
 )
 _AT_DESK: Final = "the question waits at their Handraise desk, and {where}"
-_AT_CLIENT: Final = "whoever tries again asks them again"
+_AT_CLIENT: Final = "trying again asks them again"
 FAILED: Final = (
     "The server {server!r} wants an account of the user's, and none can be connected now; the reason is in the "
     "gateway's log. Nothing was done. Tell the user."
@@ -57,7 +57,7 @@ FAILED: Final = (
 
 
 class AccountConnector:
-    """The way in through one link."""
+    """Gets access for one link."""
 
     def __init__(self, own: OwnAccount, link: Link) -> None:
         self._own = own
@@ -67,7 +67,7 @@ class AccountConnector:
         self._fresh = count(1)
 
     async def token(self) -> str | None:
-        """The person's token."""
+        """The person's token; None if there is none or it cannot be renewed."""
         try:
             return await self._own.token()
         except HandraiseError as error:
@@ -75,7 +75,7 @@ class AccountConnector:
             return None
 
     def takes(self, message: Message) -> bool:
-        """Whether a message is the answer to a question of ours; then it goes no further."""
+        """Whether a message answers our own question; then it is not sent to the server."""
         if message.method is not None or message.id not in self._asked:
             return False
         answered = self._asked.pop(message.id)
@@ -84,12 +84,12 @@ class AccountConnector:
         return True
 
     def is_round(self, message: Message) -> bool:
-        """Whether a request answers a round of ours."""
+        """Whether a request answers our own round."""
         state = message.params.get("requestState") if message.method in NAMED else None
         return isinstance(state, str) and state.startswith(_STATE)
 
     async def meet(self, message: Message, challenge: Challenge, sent: str | None) -> bool:
-        """Get in with a request that was refused; True when it may be made again, else its client was told."""
+        """Get access for a refused request. True when it may be sent again; otherwise its client got an answer."""
         try:
             if await self._own.recall(sent, challenge):
                 return True
@@ -110,10 +110,10 @@ class AccountConnector:
         return await self._ask(message, invitation)
 
     async def go_on(self, message: Message) -> None:
-        """The client answers a round of ours: once the account is there, the call is made as it was at first."""
+        """Handle the client's answer to our round. Once the account is connected, send the original call."""
         invitation = self._rounds.pop(str(message.params.get("requestState")), None)
-        plain = message.with_(params=params_at_first(message))
-        if invitation is not None:  # else it is another process's: the server says again what is missing
+        plain = message.with_(params=params_without_round(message))
+        if invitation is not None:  # otherwise another process asked: the server will refuse the call again
             given = message.params.get("inputResponses")
             answer = given.get(_KEY) if isinstance(given, dict) else None
             action = str(answer.get("action")) if isinstance(answer, dict) else "cancel"
@@ -122,7 +122,7 @@ class AccountConnector:
         self._link.send(plain)
 
     async def _ask(self, message: Message, invitation: Invitation) -> bool:
-        """Have the person asked where the relay sends questions; a client that fails to ask leaves it to our desk."""
+        """Ask the person through the relay; at our desk if the client fails to ask."""
         action = await self._action(message, invitation)
         if action == "":
             return await self._ask_at_desk(message, invitation)
@@ -133,7 +133,7 @@ class AccountConnector:
         return True
 
     async def _action(self, message: Message, invitation: Invitation) -> str:
-        """What the person says: to a call whenever they do, to the rest while a client is patient."""
+        """The person's answer. A call waits for it without limit, other requests for the hold time."""
         id = f"{_STATE}{next(self._fresh)}"
         self._asked[id] = asyncio.get_running_loop().create_future()
         self._deliver_about(message, request(id, ELICIT, _params(invitation, with_id=True)))
@@ -154,7 +154,7 @@ class AccountConnector:
         self._deliver_about(message, response(message.id, round_))
 
     async def _finished(self, message: Message, invitation: Invitation, action: str) -> bool:
-        """Wait for the page of somebody who agreed to open it; tell the client when nothing comes of it."""
+        """Wait for the page if the person agreed to open it. On failure answer the client."""
         if action != "accept":
             self._own.accounts.withdraw(
                 self._own, invitation, Declined() if action == "decline" else Cancelled()
@@ -173,7 +173,7 @@ class AccountConnector:
         return False
 
     async def _ask_at_desk(self, message: Message, invitation: Invitation) -> bool:
-        """The person is asked at our desk for as long as it takes, the client waits for as long as it may."""
+        """Ask at our desk without a limit; the client waits for a limited time."""
         patience = min(self._hold, _GLANCE) if message.method == _PROBE else self._hold
         asking = self._own.ask_at_desk(invitation)
         await asyncio.wait({asking}, timeout=patience)
@@ -184,10 +184,10 @@ class AccountConnector:
         return self._own.accounts.state.options.hold
 
     def _tell(self, message: Message, sentence: str, waits: str = "") -> None:
-        """A sentence for the model, as the end of what it called; `waits` is where its person goes on."""
+        """Answer a request with a text for the model. `waits` says where the person continues."""
         where = self._own.accounts.state.options.where
         text = sentence.format(server=self._own.upstream.name, waits=waits.format(where=where))
-        told = fault(message.id, ACCOUNT_NEEDED, text)
+        told = error_response(message.id, ACCOUNT_NEEDED, text)
         if message.method == "tools/call":
             modern = {"resultType": "complete"} if is_modern(message) else {}
             told = response(
@@ -196,7 +196,7 @@ class AccountConnector:
         self._deliver_about(message, told)
 
     def _deliver_about(self, message: Message, said: Message) -> None:
-        """Send the client something that the gateway itself says because of a request."""
+        """Send the client a message of the gateway itself about a request."""
         said.about, said.source = message.id, self._own.accounts.source
         self._link.on_message(said)
 
@@ -208,7 +208,7 @@ def _params(invitation: Invitation, *, with_id: bool) -> dict[str, Any]:
 
 
 def _because_of(message: Message, server: str) -> str:
-    """What the person reads of why they are asked."""
+    """The reason that the person reads."""
     name = message.params.get(NAMED.get(message.method or "", ""))
     kind = (message.method or "").partition("/")[0].rstrip("s")
     return f"{kind} {name} of {server}" if isinstance(name, str) else f"connecting to {server}"

@@ -1,4 +1,4 @@
-"""Where people connect their accounts: pages of the gateway's own, on this computer or beside the shared desk."""
+"""The pages where people connect accounts: on this computer, or beside the shared desk."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _IDLE = 60.0
 
 
 class AccountPages(Protocol):
-    """A site of pages for one kind of people."""
+    """A site with such pages."""
 
     visits: Visits
     lasts: str
-    """For how long its pages are there, for a person who may find none any more."""
+    """A text for the person: how long the pages exist."""
 
     async def open(self) -> str:
-        """Be reachable, on return; the address below which the pages are."""
+        """Start listening; returns the base URL of the pages."""
         ...
 
     def code(self) -> str | None:
-        """What a person has to type, where nothing else tells whose browser it is."""
+        """A code that the person must type, if nothing else shows whose browser it is."""
         ...
 
     async def aclose(self) -> None:
@@ -50,11 +50,11 @@ class AccountPages(Protocol):
 
 
 class LocalPages:
-    """Pages for the user of this computer, on a port that is open while one waits."""
+    """Pages for the user of this computer, on a port that is open while a page waits."""
 
     lasts = (
-        "The page is there for as long as the gateway runs. If your browser does not find it, or cannot come back to "
-        "it, do the same again in your client: you get a new link."
+        "The page exists as long as the gateway runs. If your browser does not find it, or cannot come back to it, do "
+        "the same again in your client: you get a new link."
     )
 
     def __init__(self, settle: SettleVisit, port: int) -> None:
@@ -84,9 +84,9 @@ class LocalPages:
 
 
 class SharedPages:
-    """Pages below the address of a shared gateway, for whoever is signed in to its desk."""
+    """Pages on the address of a shared gateway, for people who are signed in to its desk."""
 
-    lasts = ""  # another process at that address says so itself
+    lasts = ""  # after a restart the site itself says that a page is gone
 
     def __init__(self, settle: SettleVisit, url: str, sessions: DeskSessions) -> None:
         self.visits = Visits(settle)
@@ -113,10 +113,10 @@ class SharedPages:
 
 
 class AtTheDesk:
-    """Knows a browser by its session at the desk.
+    """Recognises a browser by its session at the desk.
 
-    The desk's cookie is not sent when another site sends the browser back. So whoever was seen once is known by a
-    cookie of the page's own from then on, for this page only.
+    Browsers do not send the desk's cookie when another site redirects to us. So a page sets its own cookie for a
+    browser that it recognised once.
     """
 
     routes: Sequence[BaseRoute] = ()
@@ -142,5 +142,5 @@ class AtTheDesk:
 
 
 def _noted(what: str, visit: Visit, reason: str) -> None:
-    """The ledger has the question and its answer; who else came is for the log."""
+    """Log a visit. The ledger records the question and its answer elsewhere."""
     logger.info("a page for %s was %s %s", visit.about.request, what, reason)

@@ -1,4 +1,4 @@
-"""One person's account at one server: the token that requests carry, and how the person comes by it."""
+"""One person's account at one server: its token, and how the person connects it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _MOST_SCOPES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What the server wants."""
+    """The server's demand for a token."""
 
     metadata_url: str | None = None
-    """Where it publishes whose tokens it takes."""
+    """The URL of its protected-resource metadata."""
     scopes: tuple[str, ...] = ()
     wants_more: bool = False
-    """The token was good, but does not allow this."""
+    """The token is valid, but lacks a scope."""
 
 
 def parse_challenge(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Challenge | None:
-    """What a response wants of a person's account; None when it is about something else."""
+    """The challenge in a response; None when there is none."""
     if status not in (401, 403):
         return None
     told = [value for name, value in headers if name.lower() == b"www-authenticate"]
@@ -57,21 +57,21 @@ def parse_challenge(status: int, headers: Iterable[tuple[bytes, bytes]]) -> Chal
 
 
 _NOT_YET: Final = OwnClient("not-yet-registered")
-"""In the place of a registration that is made when the person goes to the authorization server."""
+"""A placeholder: the gateway registers when the person goes to the authorization server."""
 _EARLY: Final = 10.0
-"""Seconds before its end at which a token is renewed: the server still has to look at it."""
+"""A token is renewed this many seconds before it expires."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A page that waits for its person."""
+    """An open page, and the question that leads to it."""
 
     question: UrlQuestion
     ended: asyncio.Future[Answer[Any]]
 
 
 class OwnAccount:
-    """The account. One for all sessions of a person's at a server, so that one token serves them all."""
+    """The account. All sessions of a person at a server share one."""
 
     def __init__(self, accounts: Accounts, upstream: Upstream, person: Person) -> None:
         self.upstream = upstream
@@ -83,23 +83,23 @@ class OwnAccount:
 
     @property
     def service(self) -> str:
-        """Its name in the vault: what the user calls the server, and which one it is."""
+        """Its name in the vault: the server's name and a digest of its URL."""
         named = re.sub(r"[^a-z0-9]+", "-", self.upstream.name.lower()).strip("-")[:40]
         return f"{named or 'server'}-{hashlib.sha256(str(self.upstream.url).encode()).hexdigest()[:12]}"
 
     async def token(self) -> str | None:
-        """The token for the next request, renewed when it is about to end; None while there is none."""
+        """The token for the next request, renewed if it expires soon; None while there is none."""
         if self._grant is not None and _ends_soon(self._grant):
             await self._renew()
         return None if self._grant is None else self._grant.access_token.reveal()
 
     async def _renew(self) -> None:
         async with self._lock:
-            if self._grant is not None and _ends_soon(self._grant):  # nobody else did meanwhile
+            if self._grant is not None and _ends_soon(self._grant):  # not renewed by another task meanwhile
                 self._grant = await self._kept()
 
     async def recall(self, sent: str | None, challenge: Challenge) -> bool:
-        """Find a token in place of the one that the server refused: another call's, the vault's, or a renewed one."""
+        """Replace a refused token: by that of another call, the one in the vault, or a renewed one."""
         async with self._lock:
             now = None if self._grant is None else self._grant.access_token.reveal()
             if now is None or now == sent:
@@ -108,14 +108,13 @@ class OwnAccount:
 
     @property
     def reach(self) -> AllowedAddresses:
-        """Where the server may have us go."""
         return self.accounts.reach(self.upstream)
 
     async def invite(self, challenge: Challenge, because_of: str) -> Invitation:
-        """A page on which the person connects the account, and the question that leads them there.
+        """Open a page on which the person connects the account.
 
-        To say where the person will sign in, the documents that the server and its authorization server publish are
-        fetched. Nothing is posted before the person goes on from that page: not even to register the gateway.
+        We fetch the metadata of the server and its authorization server, to say where the person will sign in. We post
+        nothing before the person continues from the page, not even the gateway's registration.
         """
         from handraise.gateway.accounts.authority import (
             RegisteredAt,
@@ -149,23 +148,23 @@ class OwnAccount:
         return await self.accounts.invite(self, page, server.authorization_endpoint, because_of)
 
     def ask_at_desk(self, invitation: Invitation) -> asyncio.Future[Answer[Any] | None]:
-        """Have the person asked at our desk, once for however many wait for it."""
+        """Ask the person at our desk; once, however many requests wait."""
         if self._asking is None or self._asking.done():
             self._asking = asyncio.ensure_future(connect_at_desk(self, invitation))
         return self._asking
 
     async def aclose(self) -> None:
-        """Ask no more."""
+        """Withdraw the question at our desk."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
 
     def connected(self, grant: Grant) -> None:
-        """The person did it."""
+        """Use the token that the person just connected."""
         self._grant = grant
 
     def dump(self, account: Account, grant: Grant) -> Mapping[str, Any]:
-        """What the vault keeps. The secret of a registration of our own goes with what it was used for."""
+        """The contents for the vault, with the client secret of a registration that we made."""
         from handraise.pages.oauth.account import dump_grant
         from handraise.vault import Secret
 
@@ -176,16 +175,16 @@ class OwnAccount:
         return {**dump_grant(account, grant), "registered_secret": mine, "named_by": named_by}
 
     async def _asked_before(self, challenge: Challenge) -> list[str]:
-        """Who is asked for more keeps what they agreed to before."""
+        """The scopes that the person agreed to before, if the server wants more."""
         if not challenge.wants_more:
             return []
         kept = await (await self.accounts.vault()).find(self.person, self.service)
         return [] if kept is None else [str(scope) for scope in kept.get("asked", ())]
 
     async def _kept(self, refused: str | None = None) -> Grant | None:
-        """What the vault has for the person, renewed where it has to be; None when they have to connect anew.
+        """The person's grant from the vault, renewed if necessary; None when they must connect again.
 
-        Another process of theirs may renew it at the same time, and then has the only refresh token that still works.
+        Another process may renew it at the same time, and then has the only valid refresh token. So we look twice.
         """
         vault = await self.accounts.vault()
         kept = await vault.find(self.person, self.service)
@@ -216,7 +215,7 @@ class OwnAccount:
         return grant
 
     def _account_kept(self, kept: Mapping[str, Any] | None) -> Account | None:
-        """The account for which the vault has something, if the gateway is still known there by the same name."""
+        """The account of what the vault has."""
         if kept is None or kept.get("kind") != "oauth":
             return None
         client = self.upstream.oauth or OwnClient(kept["client_id"], kept.get("registered_secret"))
@@ -245,7 +244,7 @@ logger = logging.getLogger(__name__)
 
 
 async def connect_at_desk(own: OwnAccount, invitation: Invitation) -> Answer[Any] | None:
-    """How it ended: connected, or the person's no; None when they did not finish it, or nobody can be asked."""
+    """The outcome: connected, or the person's no; None when they did not finish, or nobody can be asked."""
     try:
         asking = await own.accounts.state.asking()
     except HandraiseError as error:
@@ -262,7 +261,7 @@ async def connect_at_desk(own: OwnAccount, invitation: Invitation) -> Answer[Any
 
 
 async def _decide(own: OwnAccount, invitation: Invitation, asking: QuestionHandler) -> Answer[Any] | None:
-    """What the person says at the desk: no, or that they are through in their browser."""
+    """The person's answer at the desk: no, or None after they were in their browser."""
     from handraise.gateway.asking import Asker
     from handraise.revisions import Revision
 

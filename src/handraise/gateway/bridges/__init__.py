@@ -1,1 +1,1 @@
-"""Servers of the other era than their client's: each looks to the other like one of its own."""
+"""Bridges between a client of one era and a server of the other."""

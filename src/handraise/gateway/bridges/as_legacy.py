@@ -1,6 +1,7 @@
-"""A server of 2026-07-28 that looks to its client like one of the revisions before.
+"""A bridge that makes a 2026-07-28 server look like a legacy server.
 
-Questions go down the live call as requests, the retry carries the answers, and `requestState` goes back byte for byte.
+The questions of a round become requests on the live call, the retry carries the answers, and `requestState` goes back
+unchanged.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from handraise.gateway.messages import (
     SUBSCRIPTION_KEY,
     Id,
     Message,
-    fault,
-    known,
+    cancel_for,
+    error_response,
+    id_key,
     notice,
-    readdressed,
     request,
     response,
 )
@@ -35,9 +36,9 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
-    claimed_in,
-    params_at_first,
+    params_without_round,
     says_it_resumes,
+    server_info_in,
 )
 
 logger = logging.getLogger(__name__)
@@ -45,23 +46,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class RoundCall:
-    """A request on its way, through all its rounds."""
+    """A request with all its rounds."""
 
     message: Message
     key: Id
     state: str | None = None
     missing: dict[Id, str] = field(default_factory=dict)
-    """The questions that the client has not answered yet, by the id under which it knows them."""
+    """The keys of unanswered questions, by the id that the client knows."""
     answers: dict[str, Any] = field(default_factory=dict)
     idle: int = 0
 
 
 def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """What a server says of itself, as an answer to `initialize`."""
+    """The result of `server/discover` as a result of `initialize`."""
     told = {
         "protocolVersion": version,
         "capabilities": {"logging": {}, **(discovered.get("capabilities") or {})},
-        "serverInfo": claimed_in(discovered) or {"name": "unknown", "version": ""},
+        "serverInfo": server_info_in(discovered) or {"name": "unknown", "version": ""},
     }
     return {**told, "instructions": discovered["instructions"]} if "instructions" in discovered else told
 
@@ -74,7 +75,7 @@ _LISTS: Final = {
 
 
 class Subscriptions:
-    """All lists that the server tells of, and the resources that the client subscribed to."""
+    """The lists and resources whose changes the client wants to know."""
 
     def __init__(self) -> None:
         self._lists: list[str] = []
@@ -83,17 +84,17 @@ class Subscriptions:
         self._fresh = count(1)
 
     def offered(self, capabilities: Mapping[str, Any]) -> None:
-        """Note which lists the server tells of."""
+        """Note for which lists the server announces changes."""
         self._lists = [
             kind for name, kind in _LISTS.items() if (capabilities.get(name) or {}).get("listChanged")
         ]
 
     def change(self, uri: str, *, add: bool) -> None:
-        """Hear of a resource, or no more."""
+        """Subscribe to a resource, or unsubscribe."""
         (self._subscribed.add if add else self._subscribed.discard)(uri)
 
     def renew(self, wrapped: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Iterator[Message]:
-        """What to send so that the server knows all of it: an end to the request before, and a new one."""
+        """The messages that replace the `subscriptions/listen` request: a cancel, and a new request."""
         wanted: dict[str, Any] = dict.fromkeys(self._lists, True)
         if self._subscribed:
             wanted["resourceSubscriptions"] = sorted(self._subscribed)
@@ -113,12 +114,12 @@ _PAUSES: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 class AsLegacy(Bridge):
-    """The bridge from a client that shook hands."""
+    """The bridge for a client that sent `initialize`."""
 
     def __init__(self, link: Link, refusal: Message) -> None:
         super().__init__(link)
         self._refusal = refusal
-        """What the server said to `initialize`; the client hears it if the server is not modern, either."""
+        """The server's response to `initialize`. The client gets it if the server is not modern either."""
         self._envelope: dict[str, Any] = {VERSION_KEY: MODERN}
         self._version = NOVEMBER
         self._calls: dict[Id, RoundCall] = {}
@@ -171,8 +172,8 @@ class AsLegacy(Bridge):
         if message.id is None:
             self._link.send(message)
             return
-        # The client knows no rounds. An answer that it makes up for one would pass policy and ledger.
-        call = RoundCall(message.with_(params=params_at_first(message)), message.id)
+        # A legacy client has no rounds. Answers that it invents for one would get past policy and ledger.
+        call = RoundCall(message.with_(params=params_without_round(message)), message.id)
         self._calls[call.key] = call
         self._link.send(message.with_(params=self._wrapped(call.message.params)))
 
@@ -192,7 +193,9 @@ class AsLegacy(Bridge):
         except Exception:
             logger.exception("an answer of a server could not be translated")
             self._forget(call)
-            self.on_message(fault(call.message.id, SERVER_FAULT, "The answer could not be translated."))
+            self.on_message(
+                error_response(call.message.id, SERVER_FAULT, "The answer could not be translated.")
+            )
 
     def _go_on(self, call: RoundCall, message: Message) -> None:
         if message.asks:
@@ -225,10 +228,7 @@ class AsLegacy(Bridge):
         self.on_message(answer)
 
     def _ask(self, call: RoundCall, message: Message, given: Mapping[str, Any] | None = None) -> None:
-        """A round asks: its requests go to the client, as the ones before 2026-07-28 did.
-
-        `given` is what a client answered of it in a process that is gone.
-        """
+        """Send the requests of a round to the client. `given`: answers from a process that is gone."""
         result = message.result or {}
         requests = result.get("inputRequests") or {}
         call.state, call.answers = result.get("requestState"), dict(given or {})
@@ -249,7 +249,7 @@ class AsLegacy(Bridge):
             self.on_message(asked)
 
     def _question(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A link needs an id on 2025-11-25. One of ours nobody hears of again."""
+        """Add the id that a link needs on 2025-11-25."""
         if params.get("mode") == "url" and self._version == NOVEMBER:
             return {"elicitationId": secrets.token_urlsafe(12), **params}
         return dict(params)
@@ -257,7 +257,7 @@ class AsLegacy(Bridge):
     def _take_answer(self, message: Message) -> None:
         call = self._asked.pop(message.id, None) if message.id is not None else None
         if call is None or message.id is None:
-            if message.result is None:  # a refusal of a request that the server made by itself
+            if message.result is None:  # we refused a request that the server made outside a round
                 self._link.send(message)
             return
         key = call.missing.pop(message.id)
@@ -269,7 +269,7 @@ class AsLegacy(Bridge):
             self._retry(call)
 
     def _give_up(self, call: RoundCall, message: Message) -> None:
-        """The client answered with an error: the call ends with it, and nobody is asked the rest of the round."""
+        """End a call with the client's error, and cancel the other questions of its round."""
         for id in call.missing:
             cancelled = notice(CANCELLED, {"requestId": id})
             cancelled.source = self.source_of(call.message)
@@ -277,7 +277,7 @@ class AsLegacy(Bridge):
         self._forget(call)
         error = message.body.get("error") or {}
         text = f"The client could not be asked: {error.get('message', '')}"
-        self.on_message(fault(call.message.id, error.get("code", -32603), text, error.get("data")))
+        self.on_message(error_response(call.message.id, error.get("code", -32603), text, error.get("data")))
 
     def _retry(self, call: RoundCall) -> None:
         params = self._wrapped(call.message.params)
@@ -293,7 +293,7 @@ class AsLegacy(Bridge):
         for call in {id(each): each for each in (*self._calls.values(), *self._asked.values())}.values():
             if call.message.id == wanted:
                 self._forget(call)
-                self._link.send(readdressed(message, call.key))
+                self._link.send(cancel_for(message, call.key))
 
     def _forget(self, call: RoundCall) -> None:
         self._calls.pop(call.key, None)
@@ -308,7 +308,7 @@ class AsLegacy(Bridge):
         self.on_message(response(message.id, {}))
 
     def _listen(self) -> None:
-        """Have the server tell of changes; a new request takes the place of the one before."""
+        """Renew the request for notices about changes."""
         for message in self._listening.renew(self._wrapped):
             self._link.send(message)
 
@@ -321,6 +321,6 @@ class AsLegacy(Bridge):
             params = {name: value for name, value in message.params.items() if name != "_meta"}
             message = message.with_(params={**params, "_meta": rest} if rest else params)
             message.about = None
-        elif (call := self._calls.get(known(message.about))) is not None:
+        elif (call := self._calls.get(id_key(message.about))) is not None:
             message.about = call.message.id
         self.on_message(message)

@@ -1,6 +1,6 @@
-"""A server of the revisions before 2026-07-28 that looks to its client like one of it.
+"""A bridge that makes a legacy server look like a 2026-07-28 server.
 
-The upstream call stays alive: its question ends the client's round, and the client's retry answers it.
+The call to the server stays open: the server's question ends the client's round, and the client's retry answers it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from handraise.gateway.bridges.rounds import (
     BridgedRound,
     BridgedRounds,
     Browsing,
-    discovery,
+    as_discover_result,
+    as_modern_result,
     input_request,
     links_in,
-    stamped,
 )
 from handraise.gateway.links import Bridge, Link
 from handraise.gateway.messages import (
@@ -32,10 +32,10 @@ from handraise.gateway.messages import (
     SUBSCRIPTION_KEY,
     Id,
     Message,
-    fault,
-    known,
+    cancel_for,
+    error_response,
+    id_key,
     notice,
-    readdressed,
     request,
     response,
 )
@@ -55,7 +55,7 @@ _ID: Final = "handraise-initialize"
 
 
 class Handshake:
-    """What the server said of itself, and who waits for it to say so."""
+    """The handshake with the server, and the messages that wait for it."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -65,7 +65,7 @@ class Handshake:
         """The result of `initialize`."""
 
     def wait(self, message: Message) -> None:
-        """Have a message wait for the end of the handshake, which the first one begins."""
+        """Queue a message until the handshake is over. The first one starts the handshake."""
         self._waiting.append(message)
         if len(self._waiting) > 1:
             return
@@ -78,13 +78,13 @@ class Handshake:
         self._link.send(request(_ID, "initialize", params))
 
     def is_answer(self, message: Message) -> bool:
-        """Whether this is the server's part of it."""
+        """Whether this is the response to `initialize`."""
         return message.id == _ID
 
     def end(
         self, message: Message, go_on: Callable[[Message], None], refuse: Callable[[Message], None]
     ) -> None:
-        """Take the server's part: who waited goes on, or is refused with what the server said."""
+        """Take the response to `initialize`: pass queued messages to `go_on`, or the server's error to `refuse`."""
         waited, self._waiting = self._waiting, []
         if message.result is None:
             for each in waited:
@@ -97,7 +97,7 @@ class Handshake:
             go_on(each)
 
     def set_level(self, message: Message, id: Id) -> None:
-        """The level of the log comes with each request; the server is told when it changes, under this id."""
+        """Send `logging/setLevel` with this id when a request wants another log level."""
         level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
         has_log = self.hello is not None and "logging" in (self.hello.get("capabilities") or {})
         if has_log and level is not None and level != self._level:
@@ -112,7 +112,7 @@ _LISTS: Final = {
 }
 UPDATED: Final = "notifications/resources/updated"
 CHANGES: Final = frozenset({*_LISTS, UPDATED})
-"""The notices that a client has to ask for."""
+"""The notices that a client gets only on request."""
 
 
 class Listeners:
@@ -125,7 +125,7 @@ class Listeners:
         self._fresh = count(1)
 
     def listen(self, message: Message) -> None:
-        """Open one, and have the server tell of the resources that it names."""
+        """Open a `subscriptions/listen` request, and subscribe to the resources that it names."""
         assert message.id is not None
         wanted = message.params.get("notifications")
         wanted = wanted if isinstance(wanted, dict) else {}
@@ -138,7 +138,7 @@ class Listeners:
         self._deliver(acknowledged)
 
     def leave(self, id: Id | None) -> None:
-        """Close one; what nobody wants to hear of any more the server is told."""
+        """Close a request, and unsubscribe from resources that no other request names."""
         left = self._wanted.pop(id if id is not None else "", {})
         still = {uri for wanted in self._wanted.values() for uri in wanted.get("resourceSubscriptions") or ()}
         for uri in left.get("resourceSubscriptions") or ():
@@ -149,7 +149,7 @@ class Listeners:
         self._link.send(request(f"handraise-l{next(self._fresh)}", method, {"uri": uri}))
 
     def publish(self, message: Message) -> None:
-        """Tell whoever asked for it of a change."""
+        """Send a notice about a change to every request that wants it."""
         uri, kind = message.params.get("uri"), _LISTS.get(message.method or "")
         for id, wanted in self._wanted.items():
             if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
@@ -163,13 +163,13 @@ _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 
 
 class AsModern(Bridge):
-    """The bridge from a client without a handshake."""
+    """The bridge for a client that sends no `initialize`."""
 
     def __init__(self, link: Link) -> None:
         super().__init__(link)
         self._handshake = Handshake(link)
         self._calls: dict[Id, BridgedCall] = {}
-        self._turns = BridgedRounds()
+        self._rounds = BridgedRounds()
         self._listeners = Listeners(link, lambda message: self.on_message(message))
         self._browsing = Browsing()
         self._fresh = count(1)
@@ -189,17 +189,19 @@ class AsModern(Bridge):
             return
         match message.method:
             case "server/discover":
-                self._answer(message, {"supportedVersions": [MODERN], **discovery(self._handshake.hello)})
+                self._answer(
+                    message, {"supportedVersions": [MODERN], **as_discover_result(self._handshake.hello)}
+                )
             case "subscriptions/listen":
                 self._listeners.listen(message)
             case "notifications/cancelled":
                 self._cancel(message)
             case None:
-                pass  # a client of 2026-07-28 is sent no requests
+                pass  # a 2026-07-28 client gets no requests, so this answers none
             case _ if message.id is None:
                 self._link.send(message)
             case _ if "requestState" in message.params:
-                self._take_turn(message)
+                self._take_retry(message)
             case _:
                 self._handshake.set_level(message, self._new_key())
                 self._call(BridgedCall(message, message.id, [message]))
@@ -218,45 +220,45 @@ class AsModern(Bridge):
             self._noticed(message)
         elif self._handshake.is_answer(message):
             self._handshake.end(message, self.send, self.on_message)
-        elif (call := self._calls.pop(known(message.id), None)) is not None:
+        elif (call := self._calls.pop(id_key(message.id), None)) is not None:
             try:
                 self._finish(call, message)
             except Exception:
                 logger.exception("an answer of a server could not be translated")
-                self._outcome(call, fault(None, SERVER_FAULT, "The answer could not be translated."))
+                self._outcome(call, error_response(None, SERVER_FAULT, "The answer could not be translated."))
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
         if links := links_in(message):
             self._require(call, links)
         elif message.result is not None:
-            self._outcome(call, message.with_(result=stamped(call.first.method, message.result)))
+            self._outcome(call, message.with_(result=as_modern_result(call.first.method, message.result)))
         else:
             self._outcome(call, message)
 
     def _answer(self, message: Message, result: Mapping[str, Any]) -> None:
-        answer = response(message.id, stamped(message.method, result))
+        answer = response(message.id, as_modern_result(message.method, result))
         answer.source = self.source_of(message)
         self.on_message(answer)
 
     def _outcome(self, call: BridgedCall, message: Message) -> None:
-        """How a call went on, for all who wait: a result, an error, or the next round."""
+        """Send the outcome of a call (result, error or next round) to all requests that wait for it."""
         waiting, call.waiting = call.waiting, []
-        self._turns.went_on(call, message)
+        self._rounds.settle(call, message)
         for each in waiting:
             self.on_message(message.with_(id=each.id))
 
     def _asked(self, message: Message) -> None:
-        """A request of the server's. On a shared pipe nothing says because of which call; the newest is told."""
+        """Handle a request from the server. A pipe does not say which call it belongs to; the newest gets it."""
         if message.method == "ping":
             self._link.send(response(message.id, {}))
             return
         if message.method not in _INPUTS:
-            self._link.send(fault(message.id, -32601, "Method not found"))
+            self._link.send(error_response(message.id, -32601, "Method not found"))
             return
         calls = [call for call in self._calls.values() if call.first.method in NAMED]
-        call = self._calls.get(known(message.about)) or (calls[-1] if calls else None)
+        call = self._calls.get(id_key(message.about)) or (calls[-1] if calls else None)
         if call is None:
-            self._link.send(fault(message.id, -32600, "Nobody can be asked outside a call."))
+            self._link.send(error_response(message.id, -32600, "Nobody can be asked outside a call."))
             return
         if message.about is None and len(calls) > 1:
             message.among = tuple(each.about for each in calls if each.about is not None)
@@ -264,72 +266,72 @@ class AsModern(Bridge):
         self._tell(call)
 
     def _tell(self, call: BridgedCall) -> None:
-        """End the client's round with what the server asks, if it is the client's turn to wait."""
+        """End the client's round with the server's questions, if a request of the client waits."""
         if not call.questions or not call.waiting:
             return
         questions = {f"q{number}": each for number, each in enumerate(call.questions, 1)}
         call.questions = []
         self._end_round(call, BridgedRound(call, questions))
 
-    def _end_round(self, call: BridgedCall, turn: BridgedRound) -> None:
-        requests = {key: input_request(each) for key, each in turn.questions.items()}
+    def _end_round(self, call: BridgedCall, round_: BridgedRound) -> None:
+        requests = {key: input_request(each) for key, each in round_.questions.items()}
         asks = {
             "resultType": "input_required",
             "inputRequests": requests,
-            "requestState": self._turns.give(turn),
+            "requestState": self._rounds.add(round_),
         }
         ended = response(call.about, asks)
-        asking = next((each.source for each in turn.questions.values() if each.source is not None), None)
+        asking = next((each.source for each in round_.questions.values() if each.source is not None), None)
         ended.source, ended.bridged = asking or self._link.source_of(call.first), True
-        ended.among = next((each.among for each in turn.questions.values() if each.among), ())
+        ended.among = next((each.among for each in round_.questions.values() if each.among), ())
         self._outcome(call, ended)
 
-    def _take_turn(self, message: Message) -> None:
-        """A retry: its answers go to the server, once; the same retry again gets the same outcome again."""
-        turn = self._turns.taken_by(message)
+    def _take_retry(self, message: Message) -> None:
+        """Send the answers of a retry to the server once. The same retry again gets the same outcome."""
+        round_ = self._rounds.find(message)
         given = message.params.get("inputResponses")
         answers = given if isinstance(given, dict) else {}
         canonical = json.dumps(answers, sort_keys=True)
-        if turn is None or turn.answers not in (None, canonical):
-            self.on_message(fault(message.id, -32602, "Invalid or expired requestState."))
-        elif turn.outcome is not None:
-            self.on_message(turn.outcome.with_(id=message.id))
-        elif turn.answers is not None:
-            turn.call.waiting.append(message)
+        if round_ is None or round_.answers not in (None, canonical):
+            self.on_message(error_response(message.id, -32602, "Invalid or expired requestState."))
+        elif round_.outcome is not None:
+            self.on_message(round_.outcome.with_(id=message.id))
+        elif round_.answers is not None:
+            round_.call.waiting.append(message)
         else:
-            turn.answers = canonical
-            turn.call.waiting.append(message)
-            self._pass_on(turn, answers)
+            round_.answers = canonical
+            round_.call.waiting.append(message)
+            self._pass_on(round_, answers)
 
-    def _pass_on(self, turn: BridgedRound, answers: Mapping[str, Any]) -> None:
-        call = turn.call
-        if turn.links:
-            self._tasks.run(self._after_links(turn, answers))
+    def _pass_on(self, round_: BridgedRound, answers: Mapping[str, Any]) -> None:
+        call = round_.call
+        if round_.links:
+            self._tasks.run(self._after_links(round_, answers))
             return
-        for key, question in turn.questions.items():
+        for key, question in round_.questions.items():
             if isinstance(answer := answers.get(key), dict):
                 self._link.send(response(question.id, answer))
             else:
-                call.questions.append(question)  # not answered: it is asked again
+                call.questions.append(question)  # unanswered questions are asked again
         self._tell(call)
 
     def _require(self, call: BridgedCall, links: list[dict[str, Any]]) -> None:
-        """What has to be done in a browser first becomes a round; the call is made anew after it."""
+        """Turn the links of a -32042 into a round. After it the call is made again."""
         ids = tuple(str(each.get("elicitationId")) for each in links)
         self._browsing.expect(ids)
         questions = {f"q{number}": request(0, ELICIT, each) for number, each in enumerate(links, 1)}
         self._end_round(call, BridgedRound(call, questions, ids))
 
-    async def _after_links(self, turn: BridgedRound, answers: Mapping[str, Any]) -> None:
-        call = turn.call
-        if not all(_accepts(answers.get(key)) for key in turn.questions):
-            self._browsing.forget(turn.links)
-            self._outcome(call, fault(call.about, -32603, NOT_OPENED))
+    async def _after_links(self, round_: BridgedRound, answers: Mapping[str, Any]) -> None:
+        call = round_.call
+        if not all(_accepts(answers.get(key)) for key in round_.questions):
+            self._browsing.forget(round_.links)
+            self._outcome(call, error_response(call.about, -32603, NOT_OPENED))
             return
-        await self._browsing.wait(turn.links)
+        await self._browsing.wait(round_.links)
         again = BridgedCall(call.first, self._new_key(), call.waiting)
         call.waiting = []
-        turn.call = again
+        round_.call = again
         self._call(again)
 
     def _noticed(self, message: Message) -> None:
@@ -345,17 +347,17 @@ class AsModern(Bridge):
         elif method == "notifications/message" and not self._logs(message):
             pass  # nobody asked for the log
         else:
-            if (call := self._calls.get(known(message.about))) is not None:
+            if (call := self._calls.get(id_key(message.about))) is not None:
                 message.about = call.about
             self.on_message(message)
 
     def _logs(self, message: Message) -> bool:
-        """Whether a call wants the log: the one that the message belongs to, or any where that is not known."""
-        call = self._calls.get(known(message.about))
+        """Whether a call wants log messages: the call that this one belongs to, or any if that is unknown."""
+        call = self._calls.get(id_key(message.about))
         return call.logs if call is not None else any(each.logs for each in self._calls.values())
 
     def _drop(self, id: object) -> None:
-        """The server does not want an answer any more, and the client that was not told need not be."""
+        """Forget a question that the server cancelled before the client got it."""
         for call in self._calls.values():
             call.questions = [each for each in call.questions if each.id != id]
 
@@ -371,7 +373,7 @@ class AsModern(Bridge):
         for call in list(self._calls.values()):
             if any(each.id == wanted for each in call.waiting):
                 del self._calls[call.key]
-                self._link.send(readdressed(message, call.key))
+                self._link.send(cancel_for(message, call.key))
 
 
 def _accepts(answer: object) -> bool:

@@ -1,4 +1,4 @@
-"""A server of the other era than its client's: found out at the first message, and bridged from then on."""
+"""Find out a server's era with the client's first message, and bridge it if necessary."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from handraise.gateway.peers import MODERN, is_modern, says_it_resumes
 
 DISCOVER: Final = "server/discover"
 PATIENCE: Final = 15.0
-"""Seconds after which a server that does not answer `server/discover` is taken for one that does not know it."""
+"""Seconds after which a server that does not answer `server/discover` counts as legacy."""
 _PROBE: Final = "handraise-probe"
 
 
 class EraLink(Bridge):
     """A link that speaks its client's era, whatever the server speaks.
 
-    The client's first message is tried on the server. A legacy client's `initialize` is its own probe; before a
-    modern client's first call the server is asked `server/discover`, because a call must not be made twice.
+    A legacy client's `initialize` shows the server's era. Before a modern client's first call we send
+    `server/discover`, because a call must not be made twice.
     """
 
     def __init__(self, link: Link) -> None:
         super().__init__(link)
         self._to: Link | None = None
-        """Where messages go: the link itself, or a bridge over it. None until the server's era is known."""
+        """The link itself or a bridge over it; None until the server's era is known."""
         self._first: Message | None = None
         self._probe: Message | None = None
         self._waiting: list[Message] = []
@@ -81,7 +81,7 @@ class EraLink(Bridge):
             self._go_on(self._link, first)
 
     def _begin_again(self, message: Message) -> None:
-        """The server let nobody in, so that its era is not known yet: whoever waits is told, and the next one tries."""
+        """The server wants an account first: answer all that waits with that, and probe again with the next message."""
         waiting = [each for each in (self._first, *self._waiting) if each is not None and each.is_request]
         if self._patience is not None:
             self._patience.cancel()
@@ -94,7 +94,7 @@ class EraLink(Bridge):
         self._go_on(bridge, self._first)
 
     def _go_on(self, to: Link, *messages: Message) -> None:
-        """The era is known: what waited may go."""
+        """Send what waited: the era is known."""
         self._to = to
         if self._patience is not None:
             self._patience.cancel()
@@ -106,7 +106,7 @@ class EraLink(Bridge):
 
 
 def _fits(message: Message, *, modern: bool) -> bool:
-    """Whether the answer to the probe shows that the server speaks the client's era."""
+    """Whether the response to the probe shows the client's era."""
     result = message.result
     if result is None:
         return False

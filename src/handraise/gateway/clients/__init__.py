@@ -1,1 +1,1 @@
-"""The clients that people have: where each keeps its servers, how their entries read, and what it can do."""
+"""Known clients: their configuration files, how to rewrite them, and how each client asks."""

@@ -1,7 +1,6 @@
-"""One server in a client's configuration: put the gateway in front of it, or take it away again.
+"""Put the gateway in front of one server in a client's configuration, or remove it again.
 
-Pure: an entry comes as plain data, and goes as the members that take the place of others. What is not understood is
-left alone, with the reason.
+Pure functions: an entry comes in, its new members go out. An entry of an unknown kind is left alone, with a reason.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ _SECRETS: Final = (
     "auth",
     "requestInit",
 )
-"""What a client adds to its own requests, and the gateway would not know."""
+"""Members that a client uses for its own requests. The gateway would not have them."""
 
 Members = Sequence[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of an entry."""
+    """A change to an entry."""
 
     server: str
     before: str
     after: str
-    """What is started or called, before and after, in full."""
+    """The full command or URL, before and after."""
     members: Mapping[str, Members]
-    """For each member that goes, those that take its place."""
+    """For each member that goes, the members that replace it."""
     entry: Mapping[str, Any] = field(repr=False)
-    """The entry as it will be, or the part of it that says what is started or called."""
+    """The new entry, or its part with command and URL (see `inner_of`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ NOT_THROUGH: Final = "it does not go through the gateway"
 
 
 def inner_of(client: KnownClient, entry: object) -> object:
-    """The part of an entry that says what is started or called."""
+    """The part of an entry with command and URL."""
     inner = entry.get(client.inner) if client.inner and isinstance(entry, Mapping) else None
     return inner if isinstance(inner, Mapping) else entry
 
@@ -63,10 +62,10 @@ def inner_of(client: KnownClient, entry: object) -> object:
 def put_before(
     client: KnownClient, server: str, entry: object, gateway: Sequence[str], *, chosen: bool
 ) -> Change | Left:
-    """Have a server's entry start the gateway, which starts the server. `chosen`: the user named this server."""
+    """Make a server's entry start the gateway, which starts the server. `chosen`: the user named this server."""
     entry = inner_of(client, entry)
     if not isinstance(entry, Mapping):
-        return Left(server, "its entry is no object")
+        return Left(server, "its entry is not an object")
     if through(client, entry) is not None:
         return Left(server, ALREADY)
     ours = [*gateway, "gateway", "--name", server]
@@ -75,7 +74,7 @@ def put_before(
         return _changed(client, server, entry, command, [*ours, "--", *command])
     url = entry.get(client.url_key)
     if not isinstance(url, str) or not url or "command" in entry:
-        return Left(server, "its entry is not of a kind that we know")
+        return Left(server, "its entry is of an unknown kind")
     return _put_before_url(client, server, entry, url, [*ours, "--url", url], chosen)
 
 
@@ -85,7 +84,7 @@ def _put_before_url(
     if entry.get("type", entry.get("transport")) not in _WEB_TYPES:
         return Left(server, "it is not reached over streamable HTTP")
     if any(name in entry for name in _SECRETS):
-        return Left(server, "it needs headers; name them in a file for `handraise gateway --config`")
+        return Left(server, "it needs headers; write them in a file for `handraise gateway --config`")
     if not chosen:
         return Left(server, "the client may sign in to it by itself; name it with --server if it does not")
     members: dict[str, Members] = {client.url_key: _starting(client, words)}
@@ -95,7 +94,7 @@ def _put_before_url(
 
 
 def take_away(client: KnownClient, server: str, entry: object) -> Change | Left:
-    """Have a server's entry start the server again, or call it, without the gateway."""
+    """Make a server's entry start or call the server without the gateway."""
     entry = inner_of(client, entry)
     behind = through(client, entry)
     if behind is None or not isinstance(entry, Mapping):
@@ -122,7 +121,7 @@ def through(client: KnownClient, entry: object) -> list[str] | str | None:
 
 
 def gateway_words(client: KnownClient, entry: object) -> list[str] | None:
-    """What an entry says to the gateway that it starts; None when it starts none."""
+    """The arguments of the gateway that an entry starts; None when it starts none."""
     words = command_of(client, entry)
     if not words or "gateway" not in words[:4]:
         return None
@@ -137,7 +136,7 @@ _LOCAL: Final = {True: "local", False: "stdio"}
 def _changed(
     client: KnownClient, server: str, entry: Mapping[str, Any], before: list[str], after: list[str]
 ) -> Change:
-    """The same entry with another command."""
+    """The change to another command."""
     members: dict[str, Members]
     if client.one_list:
         members = {"command": [("command", after)]}
@@ -153,7 +152,7 @@ def _starting(client: KnownClient, words: list[str]) -> Members:
 
 
 def command_of(client: KnownClient, entry: object) -> list[str] | None:
-    """The words that an entry starts; None when it starts nothing, or in a way that we do not know."""
+    """The command line of an entry; None when it has none, or of an unknown kind."""
     entry = inner_of(client, entry)
     if not isinstance(entry, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""What a server speaks, and what will happen when it asks: the facts of `handraise gateway doctor`."""
+"""For `handraise gateway doctor`: which revisions a server speaks, and what will happen when it asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
-    claimed_in,
+    server_info_in,
 )
 from handraise.gateway.servers import open_direct
 from handraise.gateway.upstreams import Upstream
@@ -31,28 +31,28 @@ _ASKABLE: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
 _US: Final = {"name": "handraise-doctor", "version": "1"}
 
 Revisions = Callable[[Mapping[str, Any]], tuple[str, ...]]
-"""Reads the revisions in an answer."""
+"""Reads the revisions from a result."""
 Way = Callable[[], tuple[Message, Revisions]]
-"""A way to begin with a server: what to ask, and how to read the answer."""
+"""A way to greet a server: the request, and how to read the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a server said."""
+    """The result of probing a server."""
 
     revisions: tuple[str, ...] = ()
-    """The newest first. Of those with a handshake a server names one only, the newest that it shares with us."""
+    """The newest first. Of the legacy revisions a server names only one, the newest that it shares with us."""
     calls_itself: str | None = None
     offers: tuple[str, ...] = ()
-    """The kinds of things that it has: tools, prompts, resources and so on."""
+    """Its capabilities: tools, prompts, resources and so on."""
     problem: str | None = None
-    """Why nothing is known of it."""
+    """Why the probe failed."""
 
 
 async def probe(upstream: Upstream, patience: float = PATIENCE) -> Probed:
-    """Ask a server for its revisions. No tool of it is called; of its standard error, the last line may be told.
+    """Ask a server for its revisions. No tool is called. A problem may quote the last line of its standard error.
 
-    A server that speaks 2026-07-28 is started once more: within a connection it may stay with the era that began it.
+    A server that speaks 2026-07-28 is started twice, because it may keep to the era that a connection began with.
     """
     modern = await _probe(upstream, patience, _discover, _greet)
     if MODERN not in modern.revisions:
@@ -63,7 +63,7 @@ async def probe(upstream: Upstream, patience: float = PATIENCE) -> Probed:
 
 
 async def _probe(upstream: Upstream, patience: float, *ways: Way) -> Probed:
-    """The first of these ways to begin that a server does not refuse."""
+    """Greet a server in the first of these ways that it accepts."""
     with tempfile.TemporaryFile() as errors:
         try:
             link = await open_direct(upstream, errors=errors)
@@ -76,7 +76,7 @@ async def _probe(upstream: Upstream, patience: float, *ways: Way) -> Probed:
             return Probed(problem=f"it did not answer within {patience:g} seconds")
         except EOFError:
             await link.aclose()
-            return Probed(problem=f"it ended before it answered{_last_line(errors)}")
+            return Probed(problem=f"it exited before it answered{_last_line(errors)}")
         finally:
             await link.aclose()
 
@@ -121,7 +121,7 @@ async def _answer(link: Link, answers: asyncio.Queue[Message | None], asked: Mes
 
 
 def _name(told: dict[str, Any]) -> str | None:
-    name = claimed_in(told).get("name")
+    name = server_info_in(told).get("name")
     return name if isinstance(name, str) else None
 
 
@@ -136,9 +136,9 @@ _OTHER_ERA = "A {title} of the revisions before {modern} cannot use this server 
 
 
 def forecast(client: KnownClient, options: Options | None, revisions: Collection[str] = ()) -> str:
-    """One sentence for the person, or two.
+    """One or two sentences about what happens when the server asks.
 
-    `options` are those of the gateway in front, None where there is none; `revisions` what the server speaks, if known.
+    `options`: those of the gateway in front; None without a gateway. `revisions`: the server's, if known.
     """
     if options is None and set(revisions) == {MODERN}:
         return (

@@ -1,4 +1,4 @@
-"""JSON with comments, changed where it must be and kept as it is everywhere else."""
+"""Change members in JSON with comments, and keep the rest of the text unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD: Final = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value, and where it stands in the text."""
+    """A value and its position in the text."""
 
     value: Any
     start: int
@@ -36,7 +36,7 @@ class Member:
 
 
 def parse(text: str) -> Node:
-    """The text's value. SetupError when it is no JSON, with comments and trailing commas or without."""
+    """Parse JSON, with or without comments and trailing commas. SetupError when it is invalid."""
     reading = _Reading(text)
     node = reading.value(reading.gap(1 if text.startswith("\ufeff") else 0), 0)
     if reading.gap(node.end) != len(text):
@@ -47,10 +47,7 @@ def parse(text: str) -> Node:
 def rewrite(
     text: str, path: Sequence[str], changes: Mapping[str, Mapping[str, Members]], inner: str | None = None
 ) -> str:
-    """The text with members of some objects below `path` replaced; nothing else is touched.
-
-    `inner` is the member of such an object that has them, where they are not in the object itself.
-    """
+    """Replace members of objects below `path`; nothing else changes. `inner`: see `KnownClient.inner`."""
     place = parse(text)
     for name in path:
         place = place.members[name].node
@@ -86,14 +83,14 @@ def _spans(text: str, entry: Node, members: Mapping[str, Members]) -> list[tuple
 
 
 def _between(text: str, entry: Node) -> str:
-    """What stands in front of the members of an object: a line and its indentation, or a space."""
+    """The space in front of an object's members: a line feed with indentation, or a space."""
     first = min(member.start for member in entry.members.values())
     gap = text[entry.start + 1 : first]
     return "\n" + gap.rpartition("\n")[2] if "\n" in gap and not gap.rpartition("\n")[2].strip() else " "
 
 
 def _written(text: str, member: Member, value: Any) -> str:
-    """A value in the way in which the one before it was written: on one line, or a line for each word."""
+    """A value in the layout of the old one: on one line, or one line for each item."""
     before = text[member.node.start : member.node.end]
     if not isinstance(value, list) or not value or "\n" not in before or before[:1] != "[":
         return json.dumps(value, ensure_ascii=False)
@@ -104,13 +101,13 @@ def _written(text: str, member: Member, value: Any) -> str:
 
 
 class _Reading:
-    """Reads a text from left to right."""
+    """A parser that keeps positions."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def gap(self, at: int) -> int:
-        """Past white space and comments."""
+        """The position after white space and comments."""
         found = _GAP.match(self._text, at)
         return found.end() if found else at
 
@@ -146,7 +143,7 @@ class _Reading:
             name = self._token(_STRING, at)
             if name.value in members:
                 raise SetupError(
-                    f"{name.value!r} stands twice in one object, so that it is unclear which one counts"
+                    f"{name.value!r} appears twice in one object, so it is unclear which one counts"
                 )
             colon = self.gap(name.end)
             if self._text[colon : colon + 1] != ":":
@@ -165,7 +162,7 @@ class _Reading:
         return Node(values, start, at + 1)
 
     def _next(self, at: int, end: str) -> int:
-        """Where the next part starts, past a comma, or the end is."""
+        """The position of the next item after a comma, or of `end`."""
         at = self.gap(at)
         if self._text[at : at + 1] == ",":
             return self.gap(at + 1)

@@ -1,4 +1,4 @@
-"""A client's file, rewritten so that its servers go through the gateway, or no more. Nothing is lost on the way."""
+"""Rewrite a client's file so that its servers go through the gateway, or no longer do. The old file is kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would become of a file."""
+    """The planned changes to a file."""
 
     path: Path
     changes: Sequence[Change]
@@ -33,11 +33,11 @@ class Plan:
     before: bytes = field(repr=False)
     after: bytes = field(repr=False)
     by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """For each server the lines that the person writes themselves, in a file that is not rewritten."""
+    """For a file that we do not rewrite: the lines that the person must write for each server."""
 
 
 def servers_in(client: KnownClient, text: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-    """Where a client's servers stand in its file, and their entries; nowhere and none when there are none."""
+    """The path to the servers in a client's file, and their entries; both empty when there are none."""
     if client.syntax == "by hand":
         return client.servers[0], yaml_text.read_servers(client, text)
     whole = toml_text.parse(text) if client.syntax == "toml" else jsonc.parse(text).value
@@ -64,16 +64,16 @@ def plan(
     gateway: Sequence[str] = (),
     backups: Path | None = None,
 ) -> Plan:
-    """What to change in a file. SetupError when it cannot be read, or a server that was named is not in it.
+    """Plan the changes to a file. SetupError when it cannot be read, or a named server is not in it.
 
-    `backups` has the files as they were, for an undo that gives one back as it was.
+    `backups`: the directory of old files, from which an undo can restore the exact text.
     """
     if not path.exists():
         raise SetupError(
             f"{path}: there is no such file. Add a server in {client.title} first; or, if its configuration is "
             "elsewhere, say where with --file"
         )
-    path = path.resolve()  # a link to where the file really is stays a link
+    path = path.resolve()  # a symbolic link stays a link
     before = _read(path)
     place, entries = servers_in(client, text := before.decode("utf-8"))
     if missing := [name for name in servers if name not in entries]:
@@ -100,7 +100,7 @@ def plan(
 def _changed(
     client: KnownClient, path: Path, text: str, place: Sequence[str], changes: Sequence[Change]
 ) -> str:
-    """The text after the changes, read once more: it must say what was meant, and nothing else."""
+    """The changed text. It is parsed again: it must contain the intended entries and nothing else."""
     members = {change.server: change.members for change in changes}
     if client.syntax == "toml":
         after = toml_text.rewrite(text, place, members)
@@ -118,7 +118,7 @@ def _changed(
 
 
 def _meant(client: KnownClient, text: str, changes: Sequence[Change]) -> dict[str, Any]:
-    """The entries as they should be after some changes."""
+    """The intended entries."""
     meant = dict(servers_in(client, text)[1])
     for change in changes:
         was = meant[change.server]
@@ -130,7 +130,7 @@ def _meant(client: KnownClient, text: str, changes: Sequence[Change]) -> dict[st
 def _original(
     client: KnownClient, path: Path, before: bytes, changes: Sequence[Change], backups: Path
 ) -> bytes | None:
-    """The file as it was before we wrote it, if nobody changed it since and all that we changed then is to go now."""
+    """The old file, if nobody changed it since we wrote it, and the undo covers all that we changed then."""
     now = _behind_us(client, before)
     for kept in sorted(backups.glob(f"*.{_digest(path, before)}.backup"), reverse=True):
         original = _read(kept)
@@ -146,19 +146,19 @@ def _behind_us(client: KnownClient, raw: bytes) -> set[str]:
 
 
 def _digest(path: Path, written: bytes) -> str:
-    """Names the copy of a file that was replaced by what is written."""
+    """Part of a backup's name: it identifies the path and the text that replaced the old one."""
     return hashlib.sha256(str(path).encode() + b"\0" + written).hexdigest()[:32]
 
 
 def backup_directory() -> Path:
-    """Where the files are kept as they were: never beside a file, which may be in a repository."""
+    """The directory of old files. They are never kept beside a file, which may be in a repository."""
     return data_directory(os.environ) / "backups"
 
 
 def write(plan: Plan, now: datetime, backups: Path) -> Path:
-    """Do it; where the file as it was is kept. SetupError when somebody else changed it meanwhile.
+    """Write the planned file; returns the path of the backup. SetupError when the file changed meanwhile.
 
-    Entries often hold tokens. The file is the client's, and keeps its mode; the copy is for its owner alone.
+    Entries often contain tokens. The file keeps its mode; only its owner can read the backup.
     """
     if _read(plan.path) != plan.before:
         raise SetupError(f"{plan.path}: somebody changed it meanwhile; nothing was written, so look again")
@@ -180,7 +180,7 @@ def write(plan: Plan, now: datetime, backups: Path) -> Path:
 
 
 def own_command() -> list[str]:
-    """Our own command with its full path, because a client that was started from a desktop may know no other."""
+    """Our own command with its full path: a client that was started from a desktop may have another PATH."""
     for folder in (
         Path(sysconfig.get_path("scripts")),
         *map(Path, os.environ.get("PATH", "").split(os.pathsep)),

@@ -1,4 +1,4 @@
-"""The clients we know: their configuration files, and how their people can be asked."""
+"""The table of known clients: their configuration files, and how they ask."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ Asks = Literal["forms and links", "forms", "nothing"]
 
 @dataclass(frozen=True, slots=True)
 class KnownClient:
-    """A client: its file, the keys in it, and what it can ask."""
+    """A client: its configuration file, the keys in it, and how it asks."""
 
     id: str
     title: str
     files: Mapping[str, str]
-    """By platform, "" for every other; `~`, `$NAME` and `%NAME%` as their systems write them."""
+    """By platform, "" for all others. `~` and `%NAME%` are replaced."""
     servers: tuple[tuple[str, ...], ...]
-    """Where in the file its servers may stand; the first place that there is."""
+    """Paths to its servers in the file; the first that exists counts."""
     syntax: Syntax = "json"
     url_key: str = "url"
-    """What it calls the address of a server over streamable HTTP."""
+    """Its key for the URL of a server over streamable HTTP."""
     command_key: str = "command"
     inner: str | None = None
-    """The member of an entry that has command and address in it, where they are not in the entry itself."""
+    """The member of an entry that contains command and URL, if they are not in the entry itself."""
     also: tuple[str, ...] = ()
-    """Other names that its file may have; one that is there wins over one that is not."""
+    """Other names of its file; the first file that exists counts."""
     one_list: bool = False
     """Whether command and arguments are one list."""
     asks: Asks = "nothing"
-    """What it declares: as it was seen when it was run, else as its documentation says."""
+    """How it asks: as seen when it was run, else as its documentation says."""
     as_of: str = ""
-    """The day of the run, else the month in which its documentation was read."""
+    """The day of the run, else the month when its documentation was read."""
     source: str = ""
     note: str = ""
-    """What a person should know about how it asks."""
+    """A hint for the person about how it asks."""
     project_file: str = ""
-    """Its file in a project's folder, which others may get with the project."""
+    """Its file in a project's folder, which may be shared with others."""
     folders: str = ""
-    """The member of its own file that has servers for single folders."""
+    """The member of its file that has servers for single folders."""
 
     def path(self, environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-        """Where this user's file is."""
+        """The path of this user's file."""
         known = os.environ if environment is None else environment
         raw = self.files.get(platform, self.files[""])
         for name in ("APPDATA", "USERPROFILE", "CODEX_HOME", "XDG_CONFIG_HOME"):
@@ -60,7 +60,7 @@ class KnownClient:
         return next((each for each in candidates if each.exists()), usual)
 
     def in_folder(self, folder: Path) -> list[tuple[KnownClient, Path, bool]]:
-        """Where it looks for servers in one folder only: how to read it, the file, and whether that is shared."""
+        """Its servers for one folder: how to read the file, its path, and whether the file is shared."""
         found: list[tuple[KnownClient, Path, bool]] = []
         if self.folders:
             own = replace(self, servers=((self.folders, str(folder), "mcpServers"),))
@@ -85,11 +85,11 @@ def _in_user_data(folder: str, file: str) -> dict[str, str]:
 RUNS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
     (files("handraise.gateway.clients") / "runs.json").read_text(encoding="utf-8")
 )
-"""What was seen when clients were run, by client: `make clients RECORD=1` writes it."""
+"""Observations from runs, by client. `make clients RECORD=1` writes them."""
 
 
 def _as_seen(client: KnownClient) -> KnownClient:
-    """A client as it was when it was run."""
+    """A client with the observations from its run."""
     seen = RUNS.get(client.id)
     if seen is None:
         return client

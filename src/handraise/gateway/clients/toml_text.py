@@ -1,4 +1,4 @@
-"""TOML, changed where it must be and kept as it is everywhere else."""
+"""Change members in TOML, and keep the rest of the text unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handraise.gateway.clients.entries import Members
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The text's tables. SetupError when it is no TOML."""
+    """Parse TOML. SetupError when it is invalid."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -20,10 +20,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def rewrite(text: str, path: Sequence[str], changes: Mapping[str, Mapping[str, Members]]) -> str:
-    """The text with members of some tables below `path` replaced; nothing else is touched.
-
-    Only tables with a header of their own are found; what is written in another way stays.
-    """
+    """Replace members of tables below `path`; nothing else changes. Only tables with their own header are found."""
     written: list[str] = []
     table: tuple[str, ...] = ()
     for statement in _statements(text):
@@ -37,7 +34,7 @@ def rewrite(text: str, path: Sequence[str], changes: Mapping[str, Mapping[str, M
 
 
 def _statements(text: str) -> Iterator[str]:
-    """The text in pieces that are TOML by themselves: a header, a key with its value, a comment."""
+    """The text in pieces that are valid TOML: a header, a key with its value, a comment."""
     lines, start = text.splitlines(keepends=True), 0
     for end in range(1, len(lines) + 1):
         piece = "".join(lines[start:end])
@@ -81,7 +78,7 @@ def _replaced(statement: str, members: Mapping[str, Members]) -> str:
 
 
 def _behind(statement: str, meant: Mapping[str, Any]) -> str:
-    """What stands behind the value: a comment, and the end of the line."""
+    """The rest after the value: a comment, and the end of the line."""
     for end in range(len(statement)):
         if statement[end : end + 1] in " \t#\r\n" and _alone(statement[:end]) == meant:
             return statement[end:]

@@ -1,4 +1,4 @@
-"""YAML of clients: read where it is plain, and never written. What a person has to write themselves is told in full."""
+"""Read simple YAML of clients. It is never written: the person gets the lines to write."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ _LINE: Final = re.compile(
     r"(?P<indent> *)(?P<dash>- +)?(?:(?P<key>[\w.-]+|\"[^\"]*\"|'[^']*'):(?: +|$))?(?P<value>.*)"
 )
 _ODD: Final = ("&", "*", "!", "|", ">", "%", "@", "`", "{", "[", "?", "- ")
-"""How a value begins that is more than a plain text."""
+"""The first signs of values that are not plain text."""
 
 
 class _NotPlain(Exception):
-    """This is YAML that we do not read."""
+    """YAML that we do not parse."""
 
 
 def read_servers(client: KnownClient, text: str) -> dict[str, dict[str, Any]]:
-    """The servers in a file, each with the members that could be read; a command is called `command`, as elsewhere.
+    """The servers in a file with their members; the command's key becomes `command`.
 
-    They are a table of tables, or a list of tables that have a name. One that is written in a way that is not plain
-    has no members.
+    The servers are a table of tables, or a list of tables with a name. An entry that we cannot parse has no members.
     """
     lines, names = list(_below(text, client.servers[0][0])), {client.command_key: "command"}
     found: dict[str, dict[str, Any]] = {}
@@ -38,14 +37,14 @@ def read_servers(client: KnownClient, text: str) -> dict[str, dict[str, Any]]:
 
 
 def lines_to_write(client: KnownClient, change: Change) -> list[str]:
-    """The lines that take the place of others, in the words of the client's file. JSON is YAML, too."""
+    """The new lines for the client's file. JSON values are valid YAML."""
     members = [member for new in change.members.values() for member in new]
     names = {"command": client.command_key}
     return [f"{names.get(name, name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in members]
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Each table in a list, by the name that it has."""
+    """Each table in a list, by its name."""
     step = _indent(lines[0])
     starts = [at for at, line in enumerate(lines) if line.startswith(" " * step + "- ")]
     for at, end in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -60,7 +59,7 @@ def _items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _below(text: str, key: str) -> Iterator[str]:
-    """The lines of a table at the top, without comments and empty ones."""
+    """The lines of a top-level table, without comments and empty lines."""
     inside = False
     for line in text.splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
@@ -98,7 +97,7 @@ def _members(lines: Sequence[str]) -> Iterator[tuple[str, Any]]:
         elif not value and all(line.lstrip().startswith("- ") for line in below):
             yield key, [_plain(line.lstrip()[2:].strip()) for line in below]
         elif key in ("cmd", "command", "args"):
-            raise _NotPlain  # an environment or a list of tools may be as it likes: it is not looked at
+            raise _NotPlain  # other members, such as an environment, are not needed
         at = end
 
 
@@ -112,7 +111,7 @@ def _value(text: str) -> Any:
 
 
 def _plain(text: str) -> str:
-    """One text, in quotes or without."""
+    """One string, quoted or not."""
     if text.startswith('"'):
         try:
             return str(json.loads(text))

@@ -1,4 +1,4 @@
-"""The private socket of a gateway's desk, and how a command of the same user comes to it."""
+"""The private socket of a gateway's desk, and the client side for commands of the same user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRONG_CODE: Final = "That is not your desk code. After five wrong ones, wait ten
 
 
 class DeskSocket:
-    """Serves one gateway's desk to commands of its person."""
+    """Serves a gateway's desk to commands of its person."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class DeskSocket:
         code: DeskCodeCheck,
         directory: Path | None = None,
     ) -> None:
-        """`sign_in_file` makes a private file that leads a browser to the desk, and to the question with this id."""
+        """`sign_in_file` makes a private file that signs a browser in, and opens the question with this id."""
         self._queue = queue
         self._sign_in_file = sign_in_file
         self._access = access
@@ -100,7 +100,7 @@ class DeskSocket:
             case {"do": "prove", "challenge": str(challenge), "signature": str(signature)}:
                 return await asyncio.to_thread(self._pass_for, challenge, signature)
             case {"do": "sign in"}:
-                # An unknown visitor gets the page too: it asks every unknown browser for the desk code.
+                # An unknown visitor gets the page too. The page asks unknown browsers for the desk code.
                 refusal = None if access == "unknown" else self._refusal(access, asked)
                 if refusal is not None:
                     return refusal
@@ -133,7 +133,7 @@ class DeskSocket:
         return {"refused": REFUSALS["unknown"], "prove": self._code.challenge(), "salt": code.salt}
 
     def _pass_for(self, challenge: str, signature: str) -> dict[str, Any]:
-        """A pass for a visitor who proved the desk code for this very socket."""
+        """A pass for a visitor who proves the desk code for this socket."""
         try:
             right = self._code.accepts_proof(bytes.fromhex(signature), challenge, self._entry.name)
         except (SetupError, ValueError):
@@ -149,7 +149,7 @@ _LONGEST_REPLY: Final = 32 * 1024 * 1024
 
 
 def desk_sockets() -> Iterator[Path]:
-    """The sockets of desks that are there, or were."""
+    """The sockets of desks, some of which may be gone."""
     for directory in counter_directories(os.environ):
         with suppress(OSError, SetupError):
             require_private(directory)
@@ -157,7 +157,7 @@ def desk_sockets() -> Iterator[Path]:
 
 
 def ask_desk(path: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The reply to a request; None when nobody is there any more."""
+    """The desk's reply to a request; None when the desk is gone."""
     try:
         with socket.socket(socket.AF_UNIX) as visit, visit.makefile("rwb") as stream:
             visit.settimeout(_PATIENCE)
@@ -167,7 +167,7 @@ def ask_desk(path: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
             reply = json.loads(stream.readline(_LONGEST_REPLY))
     except ConnectionRefusedError:
         with suppress(OSError):
-            path.unlink()  # its process ended without tidying up
+            path.unlink()  # its process ended without cleaning up
         return None
     except (OSError, ValueError):
         return None
@@ -175,7 +175,7 @@ def ask_desk(path: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class DeskConnection:
-    """Makes requests of desks, and proves the desk code to a desk that wants it. The code is asked for once."""
+    """Sends requests to desks, and proves the desk code if a desk wants it. The person types the code once."""
 
     def __init__(self, ask_code: Callable[[], str]) -> None:
         self._ask_code = ask_code
@@ -183,7 +183,7 @@ class DeskConnection:
         self._passes: dict[Path, str] = {}
 
     def ask_desk(self, path: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The reply to a request; None when nobody is there any more."""
+        """The desk's reply to a request; None when the desk is gone."""
         reply = self._with_pass(path, request)
         match reply:
             case {"prove": str(challenge), "salt": str(salt)}:
@@ -197,7 +197,7 @@ class DeskConnection:
         return ask_desk(path, request if known is None else {**request, "pass": known})
 
     def _prove(self, path: Path, challenge: str, salt: str) -> dict[str, Any] | None:
-        """Get a pass; the desk's refusal when it gives none."""
+        """Get a pass. Returns the desk's refusal, or None."""
         if self._typed is None:
             self._typed = self._ask_code()
         signature = prove_desk_code(self._typed, salt, challenge, path.name).hex()

@@ -1,4 +1,4 @@
-"""The user's own desk, opened when the first question comes, and what asking needs beside it."""
+"""The user's own desk, ledger and store, opened for the first question."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from handraise.desks.web import WebDesk
 
 
-async def open_lasting(gate: PolicyGate, options: Options) -> QuestionHandler:
-    """What decides about questions by this policy; what it decides outlives the process."""
+async def open_question_handler(gate: PolicyGate, options: Options) -> QuestionHandler:
+    """A handler of questions with this policy, the user's ledger and the store."""
     settings = gate.policy.settings
     async with AsyncExitStack() as opening:
         ledger = own_ledger(settings)
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 class LocalDesk:
-    """Our desk: the web desk, opened when somebody is asked at it, and the socket through which its person comes."""
+    """The web desk of this computer's user, opened when they come to it."""
 
     def __init__(
         self,
@@ -73,10 +73,10 @@ class LocalDesk:
         self._desk: WebDesk | None = None
         self._invited = False
         self.code = Code()
-        """What answering from a terminal needs; the web desk shows it."""
+        """The code for answering from a terminal. The web desk shows it."""
 
     async def sign_in_file(self, question: str | None = None) -> Path:
-        """A private file that leads one browser to the desk, once, and to the question with this id."""
+        """A private file that signs one browser in, once, and opens the question with this id."""
         from handraise.desks.web import WebDesk
 
         async with self._opening:
@@ -93,7 +93,7 @@ class LocalDesk:
         return self._desk.sign_in_file(question=question)
 
     async def call_person(self, server: str) -> None:
-        """A question waits: tell the person, as far as they want to be told. The model hears nothing of it."""
+        """Notify the person that a question waits, as the options say. The model learns nothing from it."""
         if self._options.notify:
             await asyncio.to_thread(notify, server)
         if self._options.browser and not self._invited:
@@ -102,12 +102,12 @@ class LocalDesk:
 
 
 async def open_asking(options: Options, access: AccessCheck, desk_code: DeskCodeCheck) -> QuestionHandler:
-    """What decides about questions, with the user's own policy, ledger and desks.
+    """A handler of questions with the user's own policy, ledger and desks.
 
-    `access` guards the desks, and `desk_code` opens them where the system does not tell which program is asking.
+    `access` guards the desks. `desk_code` opens them on systems that do not say which program connects.
     """
     gate = PolicyGate(load_policy())
-    asking = await open_lasting(gate, options)
+    asking = await open_question_handler(gate, options)
     desk = LocalDesk(asking, gate, options, access, desk_code)
     asking.call_person = desk.call_person
     try:

@@ -1,4 +1,4 @@
-"""Tell the person on their own screen that something waits, where there is such a thing."""
+"""Show a notice on the person's screen that a question waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handraise.display import for_line
 
 _APPLE: Final = ("on run words", 'display notification (item 1 of words) with title "Handraise"', "end run")
 _POWERSHELL: Final = r"{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe"
-"""As whom Windows shows it: a program that has no entry in the Start menu may show nothing, and this one has."""
+"""The program in whose name Windows shows it. It must be in the Start menu."""
 _WINDOWS: Final = (
     "[void][Windows.UI.Notifications.ToastNotificationManager,Windows.UI.Notifications,ContentType=WindowsRuntime];"
     "$n=[Windows.UI.Notifications.ToastNotificationManager];"
@@ -28,15 +28,15 @@ _WINDOWS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What shows a notice on one system."""
+    """The command that shows a notice on one system."""
 
     words: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What it needs beside the environment of this process."""
+    """Added to the environment of this process."""
 
 
 def notify(server: str) -> bool:
-    """Show by the system's own means that a server asks; False where there are none, or they fail."""
+    """Show that a server asks; False when the system has no notices, or on failure."""
     command = notice_command(server, sys.platform, os.environ)
     program = None if command is None else shutil.which(command.words[0])
     if command is None or program is None:
@@ -57,11 +57,11 @@ def notify(server: str) -> bool:
 
 
 def notice_command(server: str, platform: str, environment: Mapping[str, str]) -> Command | None:
-    """What shows on this system's screen that a server asks; None where nobody would see it.
+    """The command that shows on this system that a server asks; None where nobody would see it.
 
-    The notice names who asks and nothing of what: it carries no link, no code and no word of the server's. The attack:
-    a name that is read as an option, as markup or as a part of a script. So the text begins with a word of ours, and
-    is an argument of its own; Windows, where arguments become one line again, has it in the environment.
+    The notice says who asks. It carries no link, no code and no text of the server. The attack: a name that is read as
+    an option, as markup or as part of a script. So the text begins with our own word and is one argument; on Windows,
+    which joins arguments into one line, it is in the environment.
     """
     text = f"You are asked by {for_line(server, limit=100)}. Open the desk with: handraise inbox"
     match platform:
@@ -71,7 +71,7 @@ def notice_command(server: str, platform: str, environment: Mapping[str, str]) -
             words = ("powershell", "-NoProfile", "-NonInteractive", "-Command", _WINDOWS)
             return Command(words, {"HANDRAISE_NOTICE": text})
         case _ if environment.get("DBUS_SESSION_BUS_ADDRESS") or _has_screen(environment):
-            plain = escape(text, quote=False)  # a notice may be read as markup, with links in it
+            plain = escape(text, quote=False)  # a notice may be shown as markup, with links
             return Command(("notify-send", "--app-name=Handraise", "Handraise", "--", plain))
         case _:
             return None

@@ -1,7 +1,7 @@
-"""A server that is reached over streamable HTTP, on any revision.
+"""The link to a server over streamable HTTP, on any revision.
 
-`httpx2` makes the connections. So the usual variables count: HTTPS_PROXY and NO_PROXY for a forward proxy,
-SSL_CERT_FILE and SSL_CERT_DIR for an authority of your own.
+`httpx2` makes the connections and honours the usual variables: HTTPS_PROXY and NO_PROXY for a forward proxy,
+SSL_CERT_FILE and SSL_CERT_DIR for a private certificate authority.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from handraise.gateway.messages import (
     Id,
     Message,
     Unreadable,
-    fault,
-    known,
-    parse_aside,
+    error_response,
+    id_key,
+    parse_off_loop,
 )
 from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
@@ -37,24 +37,24 @@ from handraise.gateway.upstreams import Source
 logger = logging.getLogger(__name__)
 
 TIMEOUT: Final = httpx2.Timeout(30.0, read=None, pool=None)
-"""A connection must be there within 30 seconds. An answer may take as long as the call takes."""
+"""30 seconds to connect. A response may take as long as the call."""
 LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=50, keepalive_expiry=60.0)
 _WAYS_IN: Final = 3
-"""How often a request that was refused is tried again: with a token of the vault's, a renewed one, a new one."""
+"""Retries of a refused request: with a token from the vault, a renewed token, a new token."""
 _ABOUT_US: Final = (401, 403, 407)
-"""What a server says of the gateway's own right to call it. A client must not take it for the gateway's word."""
+"""Statuses about the gateway's own access to the server. A client would think that the gateway refused it."""
 _RETRY: Final = 1.0
 _RETRIES: Final = 30
 _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
 class TooLong(httpx2.HTTPError):
-    """A server answers without end."""
+    """A response is over the size limit."""
 
 
 @dataclass(slots=True)
 class _Stream:
-    """Where a stream of events can be taken up again, and whether it answered its request."""
+    """Where to resume an event stream, and whether it answered its request."""
 
     last_id: str | None = None
     retry: float | None = None
@@ -62,10 +62,10 @@ class _Stream:
 
 
 class HttpLink(DirectLink):
-    """The link to a URL. Every message is a request of its own; what comes back says what it belongs to."""
+    """The link to a URL. Every message is one POST."""
 
     def __init__(self, source: Source, own: OwnAccount | None = None) -> None:
-        """`own` is the account of the client's person, for a server that wants one."""
+        """`own`: the person's account, if the server wants one."""
         super().__init__(source)
         self._url = source.upstream.url or ""
         self._http = httpx2.AsyncClient(
@@ -83,7 +83,7 @@ class HttpLink(DirectLink):
 
     def send(self, message: Message) -> None:
         if self._closed:
-            return  # a client may still leave, and nobody would close the connection that tells of it
+            return  # a cancel may still come, and nobody would close its connection
         if message.method == CANCELLED and not self._cancel(message):
             return
         if self._entry is not None and self._entry.takes(message):
@@ -98,7 +98,7 @@ class HttpLink(DirectLink):
             self._tasks.run(self._follow())
 
     def _cancel(self, message: Message) -> bool:
-        """End a request; whether the server has to be told."""
+        """Cancel a request; whether the server must get the notice."""
         id = message.params.get("requestId", "")
         outside = id in self._outside
         if (task := self._posting.get(id)) is not None and (outside or self._version is None):
@@ -126,7 +126,7 @@ class HttpLink(DirectLink):
         return headers
 
     async def _answered(self, message: Message, way: Callable[[Message], Awaitable[bool]]) -> None:
-        """Have a message go its way; a request is answered, whatever happens on it."""
+        """Send a message by `way`. If that fails, a request still gets an answer."""
         answered = not message.is_request
         try:
             answered = await way(message) or answered
@@ -135,14 +135,14 @@ class HttpLink(DirectLink):
         except Exception:
             logger.exception("a request to %s failed", self.source.upstream.name)
         finally:
-            if self._posting.get(known(message.id)) is asyncio.current_task():
-                del self._posting[known(message.id)]
+            if self._posting.get(id_key(message.id)) is asyncio.current_task():
+                del self._posting[id_key(message.id)]
         if not answered:
             text = "The server could not be reached, or did not answer."
-            self._deliver(fault(message.id, SERVER_FAULT, text), None)
+            self._deliver(error_response(message.id, SERVER_FAULT, text), None)
 
     async def _post(self, message: Message) -> bool:
-        """Post a message until it is let in; whether the request was answered."""
+        """Post a message until the server accepts it; whether the request was answered."""
         for again in range(_WAYS_IN, -1, -1):
             headers = await self._headers(message)
             async with self._http.stream("POST", self._url, headers=headers, content=message.raw) as reply:
@@ -154,14 +154,14 @@ class HttpLink(DirectLink):
         return False
 
     async def _meet(self, message: Message, challenge: Challenge, headers: list[tuple[bytes, bytes]]) -> bool:
-        """Have the person get in; whether the message may be posted again."""
+        """Get the person's access; whether the message may be posted again."""
         assert self._entry is not None
         sent = dict(headers).get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ") or None
         with self._waiting_outside(message):
             return await self._entry.meet(message, challenge, sent)
 
     async def _go_in(self, message: Message) -> bool:
-        """The client answers a question of the gateway's own: then its call may be made."""
+        """Handle the client's answer to the gateway's own question, then make the call."""
         assert self._entry is not None
         with self._waiting_outside(message):
             await self._entry.go_on(message)
@@ -169,8 +169,8 @@ class HttpLink(DirectLink):
 
     @contextmanager
     def _waiting_outside(self, message: Message) -> Iterator[None]:
-        """While a person is on their way in: the server knows nothing of the request, and hears of no cancelling."""
-        id = known(message.id)
+        """Mark a request as unknown to the server while its person connects. The server gets no cancel for it."""
+        id = id_key(message.id)
         self._outside.add(id)
         try:
             yield
@@ -178,7 +178,7 @@ class HttpLink(DirectLink):
             self._outside.discard(id)
 
     async def _take(self, reply: httpx2.Response, message: Message) -> bool:
-        """Hand on what a response holds; whether the request was answered."""
+        """Pass on the messages of a response; whether the request was answered."""
         if message.id is not None and message.id == self._hello and "mcp-session-id" in reply.headers:
             self._session = reply.headers["mcp-session-id"]
         if reply.headers.get("content-type", "").startswith("text/event-stream"):
@@ -190,10 +190,10 @@ class HttpLink(DirectLink):
         return True
 
     async def _answer(self, body: bytes, message: Message, status: int) -> Message | None:
-        """What a response without a stream holds for the client. A request gets its own answer, and nothing else."""
+        """The message in a response without a stream. A request gets its own response and nothing else."""
         told = f"The server answered with HTTP status {status}."
         try:
-            answer = await parse_aside(body) if body.strip() else None
+            answer = await parse_off_loop(body) if body.strip() else None
         except Unreadable as error:
             logger.warning("%s: %s", self.source.upstream.name, error)
             answer, told = None, f"{told} Its answer could not be read and was not passed on: {error}."
@@ -201,10 +201,10 @@ class HttpLink(DirectLink):
             return None
         if answer is not None and answer.method is None and answer.id == message.id:
             return answer
-        return fault(message.id, SERVER_FAULT, told)
+        return error_response(message.id, SERVER_FAULT, told)
 
     async def _take_events(self, reply: httpx2.Response, message: Message) -> bool:
-        """Hand on the events of a stream, and go on where it ended; whether the request was answered."""
+        """Pass on the events of a stream, resume it if it breaks; whether the request was answered."""
         stream = _Stream()
         await self._read(reply, stream, message)
         for _ in range(_RETRIES):
@@ -216,7 +216,7 @@ class HttpLink(DirectLink):
         return stream.answered
 
     async def _follow(self) -> None:
-        """Hear what the server says by itself, where it offers that."""
+        """Follow the server's own stream, if it offers one."""
         stream = _Stream()
         for _ in range(_RETRIES):
             try:
@@ -227,7 +227,7 @@ class HttpLink(DirectLink):
             await asyncio.sleep(stream.retry or _RETRY)
 
     async def _take_up(self, stream: _Stream, message: Message | None) -> bool:
-        """Take a stream up again behind its last event; False when the server offers none."""
+        """Resume a stream after its last event; False when the server offers none."""
         headers = [*await self._headers(None), (b"accept", b"text/event-stream")]
         if stream.last_id is not None:
             headers.append((b"last-event-id", stream.last_id.encode()))
@@ -238,7 +238,7 @@ class HttpLink(DirectLink):
         return True
 
     async def _read(self, reply: httpx2.Response, stream: _Stream, message: Message | None) -> None:
-        """Hand on every event of a response."""
+        """Pass on every event of a response."""
         events = Events()
         async for chunk in reply.aiter_raw():
             for event in events.feed(chunk):
@@ -248,11 +248,11 @@ class HttpLink(DirectLink):
                 raise TooLong(f"an event is longer than {LONGEST // 2**20} MiB")
 
     async def _take_event(self, event: Event, message: Message | None) -> bool:
-        """Hand on what an event holds; whether it answers the request, readably or not."""
+        """Pass on an event; whether it answers the request, readable or not."""
         if not event.data.strip():
             return False
         try:
-            taken = await parse_aside(event.data)
+            taken = await parse_off_loop(event.data)
         except Unreadable as error:
             self._refuse(error)
             return error.is_response and message is not None and error.id == message.id
@@ -260,10 +260,10 @@ class HttpLink(DirectLink):
         return message is not None and taken.method is None and taken.id == message.id
 
     def _refuse(self, error: Unreadable) -> None:
-        """What a stream holds and nobody can read ends its request, or is refused to the server."""
+        """Answer an unreadable message: the client gets an error for a response, the server for a request."""
         logger.warning("%s: %s", self.source.upstream.name, error)
         if error.is_response:
-            self.take_unread(error)
+            self.deliver(error.replacement())
         elif error.is_request:
             self.send(error.refusal())
 
@@ -281,7 +281,7 @@ class HttpLink(DirectLink):
 
 
 async def _whole(reply: httpx2.Response) -> bytes:
-    """The body of a response. One that is too long counts as a server that does not keep to the protocol."""
+    """The body of a response. `TooLong` over the size limit."""
     parts, size = [], 0
     async for chunk in reply.aiter_raw():
         parts.append(chunk)

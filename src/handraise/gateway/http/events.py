@@ -1,4 +1,4 @@
-"""Server-sent events, as far as streamable HTTP uses them: out of bytes, and into bytes."""
+"""Server-sent events, as far as streamable HTTP uses them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Event(NamedTuple):
 
 
 class Events:
-    """Makes events of the bytes of a stream, however they are cut."""
+    """Parses events from chunks of a stream."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self.size = 0
-        """Bytes of the event that is not complete yet."""
+        """Bytes of the incomplete event."""
         self._data: list[bytes] = []
         self._id: str | None = None
         self._retry: float | None = None
@@ -41,7 +41,7 @@ class Events:
         return events
 
     def _lines(self, chunk: bytes) -> Iterator[bytes]:
-        """The lines that this chunk completes. What is left over is joined once, however many chunks it takes."""
+        """The lines that this chunk completes. A long line is joined once, not for every chunk."""
         *lines, rest = chunk.split(b"\n")
         for line in lines:
             self.size += len(line)
@@ -62,5 +62,5 @@ class Events:
 
 
 def dump_event(data: bytes) -> bytes:
-    """A message as an event. It is written on one line, as every message of ours."""
+    """A message as an event. Our messages have no line feed."""
     return b"event: message\r\ndata: " + data + b"\r\n\r\n"

@@ -1,4 +1,4 @@
-"""One exchange over HTTP: a request is read, and answered plainly or with a stream of events."""
+"""One HTTP exchange: read a request, and answer with JSON or a stream of events."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MAX_WAITING: Final = 64 * 1024 * 1024
-"""Bytes that wait for a client which does not read, before more is dropped."""
+"""Bytes that wait for a client that does not read, before more is dropped."""
 MOMENT: Final = 0.05
-"""Seconds within which a client is not watched for leaving: most calls are over by then, and watching costs."""
+"""Seconds before we watch for the client's disconnect. Most calls end earlier, and watching costs time."""
 HEARTBEAT: Final = 15.0
 _STATUS: Final = {-32700: 400, -32600: 400, -32602: 400, -32001: 400, -32021: 400, -32022: 400, -32601: 404}
 """The HTTP status for an error on 2026-07-28."""
 
 
 class Exchange:
-    """The answer to one POST: a port that its request's messages go to."""
+    """The answer to one POST, as a port for the messages of its request."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -46,7 +46,7 @@ class Exchange:
             logger.warning("a client reads nothing: %s was dropped", message.method)
 
     async def soon(self, seconds: float) -> Message | None:
-        """What is to be sent next, if it comes within some seconds."""
+        """The next message to send; None if none comes within `seconds`."""
         if self._out:
             return self._first_out()
         self._wanted = asyncio.get_running_loop().create_future()
@@ -57,7 +57,7 @@ class Exchange:
             timer.cancel()
 
     def next(self) -> asyncio.Future[Message]:
-        """What is to be sent next."""
+        """The next message to send."""
         wanted: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._wanted = wanted
         if self._out:
@@ -70,14 +70,14 @@ class Exchange:
         return message
 
     def is_end(self, message: Message) -> bool:
-        """Whether a message is the response, after which nothing comes."""
+        """Whether a message is the response, which is the last message."""
         return message.method is None and message.id == self.message.id
 
 
 async def answer(
     exchange: Exchange, receive: Receive, send: Send, *, modern: bool, session: str | None
 ) -> bool:
-    """Answer a POST: plainly when the response comes first, else with a stream; False when the client left before."""
+    """Answer a POST: with JSON if the response comes first, else with a stream. False when the client left before."""
     early = await exchange.soon(MOMENT)
     if early is not None and exchange.is_end(early):
         await _reply_with(early, send, modern=modern, session=session)
@@ -125,7 +125,7 @@ async def _answer_later(
 async def stream(
     exchange: Exchange, send: Send, gone: asyncio.Future[None], following: asyncio.Future[Message] | None
 ) -> bool:
-    """Send what comes as events, until the response; False when the client left before."""
+    """Send messages as events until the response; False when the client left before."""
     following = following or exchange.next()
     try:
         while True:
@@ -158,7 +158,7 @@ def _status(message: Message, *, modern: bool) -> int:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The body of a request. Raises `Unreadable` when it is too long."""
+    """The body of a request. `Unreadable` over the size limit."""
     parts, size, more = [], 0, True
     while more:
         event = await receive()

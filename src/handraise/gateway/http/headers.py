@@ -1,10 +1,10 @@
-"""The headers of streamable HTTP: what a request repeats of its body, on each revision."""
+"""The headers of streamable HTTP, which repeat parts of the body."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.messages import NAMED, Message
@@ -39,7 +39,7 @@ def headers_for(
 
 
 def _modern(message: Message, version: str, mirrored: Mapping[str, Any]) -> list[tuple[bytes, bytes]]:
-    """On 2026-07-28 method and name stand in the headers too, so that others can route by them."""
+    """On 2026-07-28 the headers repeat method and name, so that proxies can route by them."""
     method = message.method or ""
     headers = [(b"mcp-protocol-version", version.encode()), (b"mcp-method", encode(method))]
     name = message.params.get(NAMED.get(method, ""))
@@ -48,12 +48,12 @@ def _modern(message: Message, version: str, mirrored: Mapping[str, Any]) -> list
     declared = mirrored.get(name) if method == "tools/call" and isinstance(name, str) else None
     arguments = message.params.get("arguments")
     if declared and isinstance(arguments, dict):
-        headers += repeated(declared, arguments, encode)
+        headers += argument_headers(declared, arguments)
     return headers
 
 
 def mirrored_headers(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Which arguments of which tools have to stand in headers as well, from a list of tools."""
+    """The arguments of each tool that headers must repeat, from a list of tools."""
     tools = result.get("tools")
     return {
         str(tool.get("name")): marked
@@ -63,7 +63,7 @@ def mirrored_headers(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mismatch(message: Message, headers: Mapping[bytes, str]) -> str | None:
-    """Which header of a request of 2026-07-28 does not repeat its body; None when all do."""
+    """The header of a 2026-07-28 request that contradicts its body; None when all agree."""
     method = message.method or ""
     expected: dict[bytes, object] = {
         b"mcp-protocol-version": message.params["_meta"][VERSION_KEY],
@@ -78,14 +78,14 @@ def mismatch(message: Message, headers: Mapping[bytes, str]) -> str | None:
 
 
 def encode(value: str) -> bytes:
-    """A value that survives in a header: as it is, or wrapped."""
+    """A value for a header: plain ASCII as it is, else as base64."""
     if _PLAIN.fullmatch(value) and not _WRAPPED.fullmatch(value):
         return value.encode()
     return b"=?base64?" + base64.b64encode(value.encode()) + b"?="
 
 
 Marked: TypeAlias = Mapping[tuple[str, ...], str]
-"""The path of each marked argument, and the end of its header's name."""
+"""The path of each marked argument, and the last part of its header's name."""
 
 _MARK: Final = "x-mcp-header"
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -95,9 +95,9 @@ _MAPS: Final = frozenset({"patternProperties", "$defs", "definitions", "dependen
 
 
 def marked_arguments(schema: Any) -> Marked | None:
-    """The arguments that a tool's schema marks; None when a mark breaks the rules, so that none can be trusted.
+    """The arguments that a tool's schema marks for headers; None when a mark breaks the rules.
 
-    A mark stands on a string, integer or boolean that only `properties` lead to, is a token, and is there once.
+    A mark is an HTTP token, used once, on a string, integer or boolean that is reached through `properties` only.
     """
     found: dict[tuple[str, ...], str] = {}
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
@@ -125,10 +125,8 @@ def marked_arguments(schema: Any) -> Marked | None:
     return found
 
 
-def repeated(
-    marked: Marked, arguments: Mapping[str, Any], encode: Callable[[str], bytes]
-) -> list[tuple[bytes, bytes]]:
-    """The headers of a call with these arguments. An argument that is absent or no plain value has none."""
+def argument_headers(marked: Marked, arguments: Mapping[str, Any]) -> list[tuple[bytes, bytes]]:
+    """The headers for marked arguments. An absent or nested argument has none."""
     headers = []
     for path, mark in marked.items():
         value: Any = arguments

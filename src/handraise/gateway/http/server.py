@@ -1,4 +1,4 @@
-"""Clients over streamable HTTP, on any revision: an ASGI application of one path, and the sessions of its clients."""
+"""The ASGI application for clients over streamable HTTP, on any revision, and their sessions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from handraise.gateway.http.exchange import (
 from handraise.gateway.http.headers import mismatch
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, fault, parse_aside
+from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, error_response, parse_off_loop
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.peers import MODERN, is_modern
 from handraise.gateway.relay import Relay
@@ -36,11 +36,11 @@ from handraise.questions import Person
 logger = logging.getLogger(__name__)
 
 IDLE: Final = 3600.0
-"""Seconds after which an unused session ends: clients come and go, and few say good-bye."""
+"""Seconds after which an unused session ends. Few clients end their sessions themselves."""
 
 
 class Session:
-    """A client, and the stream on which it hears what belongs to no request."""
+    """A client's session, and the stream for messages that belong to no request."""
 
     def __init__(
         self, relay_for: Callable[[Exchange], Relay], hello: Message, person: Person | None = None
@@ -54,12 +54,12 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether its client follows its stream, or a call of it is under way or waits for a person."""
+        """Whether its client follows the stream, or a call runs or is parked."""
         return self.following or bool(self.relay.calls) or bool(self.relay.holding.waiting)
 
 
 class Sessions:
-    """All of them. Each holds a connection to the server, or a process."""
+    """All sessions. Each has its own connections to servers, or processes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -69,12 +69,11 @@ class Sessions:
         return iter(list(self._all.values()))
 
     def add(self, session: Session) -> None:
-        """Keep a session."""
         session.used = self._clock()
         self._all[session.id] = session
 
     def find(self, id: str, person: Person | None) -> Session | None:
-        """The session of this id, if it is this person's: knowing its id is not enough."""
+        """The session with this id, if it is this person's: the id alone is not enough."""
         session = self._all.get(id)
         if session is None or session.person != person:
             return None
@@ -82,15 +81,14 @@ class Sessions:
         return session
 
     def remove(self, session: Session) -> None:
-        """Know it no more."""
         self._all.pop(session.id, None)
 
     def over(self) -> list[Session]:
-        """The sessions that nobody used for an hour."""
+        """The sessions that were idle for too long."""
         return [each for each in self._resting() if self._clock() - each.used >= IDLE]
 
     def longest_resting(self, person: Person | None) -> Session | None:
-        """The session of a person that is unused for longest; None when all are in use."""
+        """The person's session that is idle for longest; None when all are busy."""
         return next((each for each in self._resting() if each.person == person), None)
 
     def _resting(self) -> list[Session]:
@@ -98,19 +96,19 @@ class Sessions:
 
 
 MOST_REQUESTS: Final = 256
-"""How many requests one person may have under way at once."""
+"""How many open requests one person may have."""
 HEADER_MISMATCH: Final = -32020
 TOO_MANY: Final = -32000
 PERSON: Final = "handraise.person"
-"""Where in the scope the person stands whom somebody in front of us verified."""
+"""The key in the ASGI scope for the person that `Admission` verified."""
 
 
 class TooManySessions(Exception):
-    """A person has as many sessions as one may have, and all are in use."""
+    """A person has the maximum of sessions, and all are busy."""
 
 
 class HttpGateway:
-    """The application. `connect` connects a person to the servers: every session has processes of its own."""
+    """The application. `connect` connects a person to the servers; every session gets its own processes."""
 
     def __init__(
         self, state: GatewayState, connect: Callable[[Person | None], Awaitable[Link]], path: str = "/mcp"
@@ -123,9 +121,9 @@ class HttpGateway:
         self._retiring: dict[asyncio.Future[None], Relay] = {}
         self._opening: Counter[Person | None] = Counter()
         self._requests: Counter[Person | None] = Counter()
-        """How many requests of each person are under way."""
+        """The number of open requests of each person."""
         self._owners: dict[Relay, Person | None] = {}
-        """Whose each relay is, as long as it has its servers."""
+        """The person of each relay, until its servers are gone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -135,18 +133,16 @@ class HttpGateway:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         person: Person | None = scope.get(PERSON)
-        if (
-            self._requests[person] >= MOST_REQUESTS
-        ):  # one token must not take the gateway and its desk from others
+        if self._requests[person] >= MOST_REQUESTS:  # one token must not block the gateway for others
             text = f"You have {MOST_REQUESTS} requests under way already."
-            await send_error(send, 429, fault(None, TOO_MANY, text))
+            await send_error(send, 429, error_response(None, TOO_MANY, text))
             return
         self._requests[person] += 1
         try:
             await self._take(scope["method"], headers, receive, send, person)
         finally:
             self._requests[person] -= 1
-            self._requests += Counter()  # forgets those who have none
+            self._requests += Counter()  # removes zero counts
 
     async def _take(
         self, method: str, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
@@ -162,7 +158,7 @@ class HttpGateway:
                 await reply(send, 405, b"", b"text/plain")
 
     async def aclose(self) -> None:
-        """Let every client's server go."""
+        """Disconnect all servers."""
         relays = [*(session.relay for session in self._sessions), *self._retiring.values()]
         for retiring in list(self._retiring):
             retiring.cancel()
@@ -180,23 +176,23 @@ class HttpGateway:
         try:
             body = await read_body(receive)
             status = 400
-            message = await parse_aside(body)
+            message = await parse_off_loop(body)
         except Unreadable as error:
             logger.warning("a message of a client was not passed on: %s", error)
             if error.is_response and (session := self._session(headers, person)) is not None:
-                session.relay.from_client(error.stand_in())  # the server hears that there is no answer
+                session.relay.from_client(error.replacement())  # the server gets an error instead
             await send_error(send, status, error.refusal())
             return
         modern = _is_modern(message, headers)
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
-            text = f"The header {name} does not say what the body says."
-            await send_error(send, 400, fault(message.id, HEADER_MISMATCH, text))
+            text = f"The header {name} does not match the body."
+            await send_error(send, 400, error_response(message.id, HEADER_MISMATCH, text))
         elif modern or message.method == "initialize":
             await self._serve(message, receive, send, person, modern=modern)
         elif (session := self._session(headers, person)) is None:
             status = 404 if b"mcp-session-id" in headers else 400
             await send_error(
-                send, status, fault(message.id, -32600, "There is no such session; begin a new one.")
+                send, status, error_response(message.id, -32600, "There is no such session; begin a new one.")
             )
         else:
             await self._exchange(session.relay, message, receive, send)
@@ -207,14 +203,14 @@ class HttpGateway:
     async def _serve(
         self, message: Message, receive: Receive, send: Send, person: Person | None, *, modern: bool
     ) -> None:
-        """Serve a message that may need servers of its own."""
+        """Serve a message for which servers may have to be started."""
         try:
             if modern:
                 relay = await self._modern_relay(person)
             else:
                 relay = (session := await self._begin(message, person)).relay
         except TooManySessions as error:
-            await send_error(send, 429, fault(message.id, TOO_MANY, str(error)))
+            await send_error(send, 429, error_response(message.id, TOO_MANY, str(error)))
             return
         await self._exchange(
             relay, message, receive, send, modern=modern, session=None if modern else session.id
@@ -232,9 +228,9 @@ class HttpGateway:
         return session
 
     async def _connected(self, person: Person | None) -> Link:
-        """Connect a person to the servers. A session that rests makes room; TooManySessions when none does.
+        """Connect a person to the servers. At the limit an idle session ends; TooManySessions when none is idle.
 
-        A session counts until its servers are gone. Otherwise one token could start processes without bound.
+        A session counts until its servers are gone. Otherwise one token could start any number of processes.
         """
         most = self._state.options.sessions
         while self._opening[person] + sum(each == person for each in self._owners.values()) >= most:
@@ -252,14 +248,14 @@ class HttpGateway:
             self._opening[person] -= 1
 
     async def _modern_relay(self, person: Person | None) -> Relay:
-        """One relay for all of a person's requests without a session; they are told apart by their ids."""
+        """The one relay for all of a person's requests without a session."""
         opening = self._modern.get(person)
         if opening is None or (opening.done() and opening.exception() is not None):
             opening = self._modern[person] = asyncio.ensure_future(self._open_modern(person))
         return opening.result() if opening.done() else await asyncio.shield(opening)
 
     async def _open_modern(self, person: Person | None) -> Relay:
-        relay = ModernRelay(await self._connected(person), self._state, _Nowhere(), person)
+        relay = ModernRelay(await self._connected(person), self._state, _NullPort(), person)
         relay.on_lost = self._lost
         self._owners[relay] = person
         return relay
@@ -280,7 +276,7 @@ class HttpGateway:
         except Exception:
             logger.exception("a message of a client could not be handled")
             text = "The gateway could not handle this message."
-            await send_error(send, 500, fault(message.id, SERVER_FAULT, text))
+            await send_error(send, 500, error_response(message.id, SERVER_FAULT, text))
             return
         if call is None:
             await reply(send, 202, b"", None)
@@ -291,7 +287,7 @@ class HttpGateway:
     async def _follow(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
     ) -> None:
-        """The stream on which a session hears what belongs to no request."""
+        """Serve the stream for messages that belong to no request."""
         session = self._session(headers, person)
         if session is None or session.following:
             unknown = 404 if b"mcp-session-id" in headers else 405
@@ -314,7 +310,7 @@ class HttpGateway:
             self._retire(session.relay)
 
     def _lost(self, relay: Relay) -> None:
-        """A client's server is gone: whoever comes next gets a new one, and is not sent to the dead."""
+        """Forget a relay whose server is gone, so that the next request starts a new one."""
         for session in self._sessions:
             if session.relay is relay:
                 self._sessions.remove(session)
@@ -335,14 +331,14 @@ class HttpGateway:
 
 
 def _is_modern(message: Message, headers: dict[bytes, str]) -> bool:
-    """Whether a message is of 2026-07-28. A notice need not say so itself; its header does."""
+    """Whether a message is of 2026-07-28. For a notice the header may say so."""
     if message.is_notice:
         return is_modern(message) or headers.get(b"mcp-protocol-version") == MODERN
     return is_modern(message) and message.method != "initialize"
 
 
-class _Nowhere:
-    """Where messages go that belong to no request, when there is nowhere to send them."""
+class _NullPort:
+    """Drops messages that belong to no request: a client without a session has no stream for them."""
 
     def send(self, message: Message) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Serve an application over HTTP until we are told to end."""
+"""Serve a gateway over HTTP until a signal ends it."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from handraise.processes import can_tell
 from handraise.site.connections import IDLE, BoundedConnections, BoundedProtocol
 
 Ready: TypeAlias = Callable[[str], None]
-"""Told the host and port at which clients are served, from then on."""
+"""Called with the host and port once clients can connect."""
 
 _BACKLOG: Final = 2048
 _MOST_REQUESTS: Final = 2000
-"""Each client of a shared gateway follows a stream, and calls wait for their people."""
+"""High, because each client of a shared gateway follows a stream, and calls wait for people."""
 _GRACE: Final = 1
-"""Seconds that calls have to end after we were told to."""
+"""Seconds that calls have to end after the signal."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpListener:
-    """Where clients come to: every address of one host, as `localhost` has two."""
+    """The sockets for clients: one for every address of a host. `localhost` has two."""
 
     host: str
     port: int
@@ -45,23 +45,23 @@ class HttpListener:
 
     @property
     def address(self) -> str:
-        """The host and the port, as a URL has them."""
+        """The host and the port, as in a URL."""
         return _written(self.host, self.port)
 
 
 def listen(host: str, port: int) -> HttpListener:
-    """Listen; port 0 takes a free one. SetupError when that cannot be."""
+    """Listen; port 0 takes a free one. SetupError when that fails."""
     sockets: list[socket.socket] = []
     try:
         for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             sockets.append(socket.create_server((address[0], port), family=family, backlog=_BACKLOG))
-            # Each connection takes this over. Without it the body of a short response waits 40 ms for its head.
+            # Connections inherit this. Without it the body of a short response waits 40 ms.
             sockets[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             port = sockets[0].getsockname()[1]
     except OSError as error:
         for each in sockets:
             each.close()
-        why = str(error.strerror).partition(" (")[0]  # Python adds in brackets where
+        why = str(error.strerror).partition(" (")[0]  # Python adds the address in brackets
         raise SetupError(
             f"the gateway cannot listen at {_written(host, port)}: {why}; choose another host or port"
         ) from None
@@ -75,13 +75,13 @@ def _written(host: str, port: int) -> str:
 async def serve_until_told(
     app: Any, listening: HttpListener, state: GatewayState, ready: Ready, *, idle: float = IDLE
 ) -> None:
-    """Serve a gateway. Afterwards there is time to put everything away."""
+    """Serve a gateway until a signal. The caller can clean up afterwards."""
     config = uvicorn.Config(
         BoundedConnections(app, idle=idle, most_requests=_MOST_REQUESTS),
         http=BoundedProtocol,
         ws="none",
         log_level="warning",
-        access_log=False,  # sign-in links are addresses
+        access_log=False,  # paths contain sign-in links
         lifespan="off",
         proxy_headers=False,
         timeout_graceful_shutdown=2 * _GRACE,
@@ -90,7 +90,7 @@ async def serve_until_told(
 
 
 class _Server(uvicorn.Server):
-    """Takes signals as every gateway does. uvicorn's own way ends with the signal anew, which leaves no time."""
+    """Handles signals like every gateway. uvicorn would raise the signal again, which leaves no time to clean up."""
 
     def __init__(self, config: uvicorn.Config, state: GatewayState, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -102,7 +102,7 @@ class _Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Give calls a moment to end, then hang up. uvicorn would log what it ends by itself as failures of ours."""
+        """Give calls a moment to end, then close connections. uvicorn would log those that it closes as failures."""
         asyncio.get_running_loop().call_later(_GRACE, self._hang_up)
         await super().shutdown(sockets)
 
@@ -120,7 +120,7 @@ class _Server(uvicorn.Server):
 
 
 async def serve_http(servers: ServerSet, options: Options, host: str, port: int, ready: Ready) -> int:
-    """Serve clients over streamable HTTP until we are told to end."""
+    """Serve programs of this user over streamable HTTP until a signal."""
     require_loopback(host)
     if not can_tell():
         raise SetupError(

@@ -1,1 +1,1 @@
-"""One gateway for several people: who is let in, and each at a desk of their own."""
+"""One gateway for several people: admission, and a desk for each person."""

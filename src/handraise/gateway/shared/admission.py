@@ -1,7 +1,7 @@
-"""What every request to a gateway over HTTP passes first: under which name it came, from where, and whose it is.
+"""Check every request to a gateway over HTTP: its `Host`, its `Origin`, and whose it is.
 
-The attacks by name: DNS rebinding (only a list of hosts helps), requests of web pages (`Origin`), tokens that are for
-another place (audience), and the confused deputy: a person's token is taken off here and goes no further.
+The attacks: DNS rebinding (so there is a list of hosts), requests from web pages (`Origin`), tokens for another
+audience, and the confused deputy (so the person's token is removed here).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Admission:
-    """Lets a request through to the gateway, or to the desk, or not."""
+    """Passes a request to the gateway or the desk, or refuses it."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class Admission:
         desk: Application | None = None,
         path: str = "/mcp",
     ) -> None:
-        """Without `tokens` everybody is the user of this machine, for loopback only.
+        """Without `tokens` everybody counts as the user of this computer; use that on loopback only.
 
-        `issuer` is told to clients that come without a token, for the `resource` that the gateway is.
+        Clients without a token are told the `issuer`, and the `resource` that the token must be for.
         """
         self._app = app
         self._hosts = frozenset(hosts)
@@ -100,10 +100,10 @@ class Admission:
 
 
 class OwnUserOnly:
-    """For a gateway that tells nobody apart: serves programs of this user only, and keeps them away from the desk.
+    """Serves programs of this user only, for a gateway that does not tell people apart.
 
-    The attack: a loopback port is open to every user of the computer. And a client's shell must not answer what the
-    client asks, so the family of each client that connects is refused at the desk.
+    The attack: a loopback port is open to every user of the computer. Also, a client's shell must not answer the
+    client's questions, so the desk refuses the process family of each client.
     """
 
     def __init__(self, app: Application, access: AccessCheck) -> None:
@@ -130,12 +130,12 @@ _NOT_THIS_USER: Final = (
 
 
 def loopback_hosts(port: int) -> frozenset[str]:
-    """The names under which this computer knows itself."""
+    """The loopback names with a port, as in a `Host` header."""
     return frozenset(f"{name}:{port}" for name in LOOPBACK)
 
 
 def require_loopback(host: str) -> None:
-    """SetupError unless only this computer can reach a gateway that knows nobody by a token."""
+    """SetupError unless the host is loopback: without tokens anybody could answer."""
     if host not in (*LOOPBACK, "::1"):
         raise SetupError(
             f"on {host} anybody could answer as you; tell people apart with --people or --issuer, or serve 127.0.0.1"

@@ -1,4 +1,4 @@
-"""The web desk on the gateway's own address: everybody signs in, and sees their own questions only."""
+"""The web desk of a shared gateway: people sign in and see only their own questions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ LIFE: Final = 600.0
 
 
 def make_invitation(people: PeopleFile, name: str, now: float, *, passkey: bool = False) -> str:
-    """The word at the end of a person's link; with `passkey` they add one with it."""
+    """The last part of a person's sign-in link. With `passkey` the link also lets them add a passkey."""
     purpose = "passkey" if passkey else "desk"
     told = f"{name}\n{now:.3f}\n{secrets.token_hex(16)}\n{purpose}".encode()
     return base64.urlsafe_b64encode(_signature(people.key, told) + told).decode().rstrip("=")
 
 
 class Invitations:
-    """Reads the links. Each works once; one that is older than this process may have been used, and works no more."""
+    """Checks sign-in links. Each works once. A link older than this process is refused: it may have been used."""
 
     def __init__(self, people: PeopleFile, now: Callable[[], float] = time.time) -> None:
         self._people = people
@@ -53,9 +53,9 @@ class Invitations:
         self._used: dict[str, tuple[str, float]] = {}
 
     def admit(self, word: str, invite: Callable[[Person, bool], str]) -> str | None:
-        """The ticket for a link, always the same one: looking twice makes no second. None when the link is no good.
+        """The sign-in ticket for a link, the same one each time; None when the link is invalid.
 
-        `invite` makes one for a person, and hears whether the link lets them add a passkey.
+        `invite` makes a ticket for a person; its second argument says whether they may add a passkey.
         """
         self._used = {each: used for each, used in self._used.items() if used[1] > self._now()}
         if word in self._used:
@@ -95,7 +95,7 @@ _NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the de
 
 
 class DeskSignIn:
-    """The way out to the issuer and back. Register `…/entered` there as the redirect address."""
+    """Sign-in through the issuer. Register `…/entered` there as the redirect address."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class DeskSignIn:
             or self._clock() >= until
             or not departure.is_of(request.cookies.get(_COOKIE, ""))
         ):
-            raise HTTPException(403, _NOT_NOW)  # login CSRF: only the browser that left may come back
+            raise HTTPException(403, _NOT_NOW)  # login CSRF: only the browser that started may finish
         del self._leaving[departure.state]
         try:
             code = read_code(departure, request.url)
@@ -157,7 +157,7 @@ ASK_FOR_LINK: Final = (
 
 
 class SharedDesk:
-    """The site, and the ways to sign in to it. There is no page for rules: those are the operator's."""
+    """The site and its sign-in. It has no page for rules: the operator sets them."""
 
     def __init__(
         self,
@@ -168,10 +168,10 @@ class SharedDesk:
         earlier: Earlier | None = None,
         passkeys: PasskeyStore | None = None,
     ) -> None:
-        """`earlier` tells what was decided before this run; everybody sees their own only.
+        """`earlier`: decisions before this run. People see only their own.
 
-        `passkeys` are kept there, or else in the data directory of whoever runs the gateway. People add their first one
-        with a link of the operator's; where an issuer signs them in, at the desk itself.
+        `passkeys`: default is a file in the operator's data directory. People add their first passkey with a link from
+        the operator, or at the desk if an issuer signs them in.
         """
         self.sessions = DeskSessions(time.monotonic)
         self._public = urlsplit(public_url)
@@ -185,13 +185,13 @@ class SharedDesk:
         self.routes: list[BaseRoute] = [Route("/enter/{word}", self._enter)]
 
     def app(self, more: Sequence[BaseRoute] = ()) -> SameSiteMiddleware:
-        """The ASGI application; `more` are other ways in."""
+        """The ASGI application; `more` are routes of other sign-ins."""
         self._site.open()
         inside = Starlette(routes=[*more, *self.routes, Mount("/", self._site.app)])
         return SameSiteMiddleware(inside, lambda: {self._public.netloc}, self._public.scheme)
 
     def _invite(self, person: Person, passkey: bool) -> str:
-        """A ticket for a person. Whoever makes the links knows whom they give one to add a passkey with."""
+        """A sign-in ticket. The operator who made the link vouches for a person who adds a passkey with it."""
         errand = Errand("add", self._passkeys.free_name(person), trusted=True) if passkey else None
         return self.sessions.invite(person, errand)
 

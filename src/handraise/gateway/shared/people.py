@@ -1,4 +1,4 @@
-"""Whose token is this? A file of people for a small team, or the tokens of an issuer."""
+"""Find the person of a token: from a file of people, or from the claims of an issuer's token."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from handraise.questions import Person
 
 
 class Tokens(Protocol):
-    """Tells people by the bearer tokens with which their clients come."""
+    """Finds people by the bearer tokens of their clients."""
 
     async def person(self, token: str) -> Person | None:
-        """The person; None when the token is nobody's, is over, or is for another place than this."""
+        """The person; None when the token is unknown, expired, or for another audience."""
         ...
 
 
@@ -38,7 +38,7 @@ _MOST_BYTES: Final = 1024 * 1024
 
 
 class PeopleFile:
-    """Reads and changes the file. Whoever is taken out of it is let in no more, at once."""
+    """Reads and changes the file of people. A removed person loses access at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,26 +53,26 @@ class PeopleFile:
 
     @property
     def key(self) -> bytes:
-        """What sign-in links are signed with."""
+        """The key that signs sign-in links."""
         self._refresh()
         return self._key
 
     def has(self, name: str) -> bool:
-        """Whether somebody of that name is in it."""
+        """Whether a person of that name is in the file."""
         self._refresh()
         return name in self._names.values()
 
     def require(self, name: str) -> None:
-        """SetupError, with those who are in it, when nobody has that name."""
+        """SetupError, with the known names, when nobody has that name."""
         if not self.has(name):
             known = ", ".join(sorted(self._names.values()))
             there = f"there is {known}" if known else "there is nobody in it yet"
             raise SetupError(f"{self._path}: nobody in it is called {name!r}; {there}")
 
     def add(self, name: str) -> str:
-        """A new token for a person, who may be new as well; the one before works no more. Only its hash is kept."""
+        """A new token for a new or known person. An old token stops working. The file keeps only the hash."""
         if not _NAME.fullmatch(name):
-            raise SetupError("a name has letters, digits and . _ @ - only, and 64 of them at most")
+            raise SetupError("a name has only letters, digits and . _ @ -, at most 64 in all")
         held: dict[str, Any] = {"key": secrets.token_hex(32), "people": {}}
         if self._path.exists():
             held = self._load()
@@ -81,7 +81,7 @@ class PeopleFile:
         return token
 
     def remove(self, name: str) -> None:
-        """Let somebody in no more."""
+        """Remove a person."""
         self.require(name)
         held = self._load()
         self._save(held | {"people": {each: known for each, known in held["people"].items() if each != name}})
@@ -108,7 +108,7 @@ class PeopleFile:
             held = None
         if not _is_whole(held):
             raise SetupError(
-                f"{self._path}: this is no file of people; make one with `handraise gateway people add`"
+                f"{self._path}: this is not a file of people; make one with `handraise gateway people add`"
             )
         return dict(held)
 
@@ -123,7 +123,7 @@ class PeopleFile:
 
 
 def person_named(name: str) -> Person:
-    """The person with that name in the file."""
+    """The person with that name in a file of people."""
     return Person(ISSUER, name, "token")
 
 
@@ -137,7 +137,7 @@ def _is_whole(held: object) -> bool:
 
 
 def _hash(token: str) -> str:
-    """Enough for 256 random bits; and what is looked up tells nothing by the time that it takes."""
+    """One hash is enough for 256 random bits. Looking up a hash leaks nothing by its timing."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -146,11 +146,11 @@ logger = logging.getLogger(__name__)
 _SKEW: Final = 60
 _FRESH: Final = 3600.0
 _PATIENCE: Final = 60.0
-"""Seconds between two looks at the keys because of a token that none of them signed."""
+"""Seconds between two fetches of the keys because of tokens with an unknown key."""
 
 
 class IssuedTokens:
-    """Tells people by JSON Web Tokens of one issuer. `audience` is this gateway: tokens for others are refused."""
+    """Finds people by JSON Web Tokens of one issuer. Tokens for another audience are refused."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class IssuedTokens:
         self._reach = reach
         self._clock = clock
         self._keys: dict[str, Any] = {}
-        """The key set, as it was published."""
+        """The published key set."""
         self._looked = float("-inf")
         self._looking = asyncio.Lock()
 
@@ -216,7 +216,7 @@ class IssuedTokens:
 
 
 def _documents(issuer: str) -> tuple[str, str]:
-    """Where an issuer publishes about itself: by RFC 8414, section 3.1, or by OpenID Connect Discovery."""
+    """The URLs of an issuer's metadata: RFC 8414, section 3.1, and OpenID Connect Discovery."""
     parts = urlsplit(issuer)
     path = "/.well-known/oauth-authorization-server" + parts.path.rstrip("/")
     return urlunsplit(parts._replace(path=path)), f"{issuer.rstrip('/')}/.well-known/openid-configuration"

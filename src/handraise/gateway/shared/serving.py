@@ -1,4 +1,4 @@
-"""Serve several people over HTTP: the gateway at /mcp, their desk beside it."""
+"""Serve several people over HTTP: the gateway at /mcp, and their desk on the same address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.client_desk import ClientHabits
-from handraise.gateway.desk.local_desk import open_lasting
+from handraise.gateway.desk.local_desk import open_question_handler
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.http.serving import Ready, listen, serve_until_told
 from handraise.gateway.options import Options
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 
 SECRET: Final = "HANDRAISE_DESK_SECRET"  # noqa: S105 - the name of a variable
-"""The variable that holds the secret of the desk's own registration at the issuer, where it has one."""
+"""The variable with the client secret of the desk at the issuer, if it has one."""
 PATH: Final = "/mcp"
 ACCOUNTS: Final = "/accounts"
-"""Where people connect their accounts at the servers behind the gateway."""
+"""The path of the pages where people connect accounts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How people are told apart: by a file of people, or by an issuer."""
+    """How people are identified: by a file of people, or by an issuer."""
 
     public_url: str
-    """Where people and their clients find the gateway, without a path."""
+    """The URL of the gateway for people and clients, without a path."""
     people: PeopleFile | None = None
     issuer: str | None = None
     desk_client: str | None = None
-    """The desk's own client id at the issuer."""
+    """The desk's client id at the issuer."""
     unsafe_networks: tuple[IPv4Network | IPv6Network, ...] = ()
-    """Private networks in which authorization servers may be."""
+    """Private networks where authorization servers may be."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.public_url)
@@ -64,12 +64,11 @@ class Sharing:
 
     @property
     def resource(self) -> str:
-        """What tokens have to be for."""
+        """The audience of tokens."""
         return self.public_url + PATH
 
     @property
     def tokens(self) -> Tokens:
-        """What tells people by their tokens."""
         if self.people is not None:
             return self.people
         assert self.issuer is not None
@@ -77,12 +76,12 @@ class Sharing:
 
     @property
     def reach(self) -> AllowedAddresses:
-        """Where authorization servers may be: an address that somebody else chose must not lead inside."""
+        """Addresses that authorization servers may have: a server must not make us call a private address."""
         return AllowedAddresses(public_only=True, unsafe_networks=self.unsafe_networks)
 
 
 class SharedGateway:
-    """The whole application: the gateway behind its admission, the desk, and the pages for people's accounts."""
+    """The whole application: admission, gateway, desk, and the pages for accounts."""
 
     def __init__(
         self,
@@ -110,7 +109,7 @@ class SharedGateway:
         )
 
     async def aclose(self) -> None:
-        """Let every client's server go."""
+        """Disconnect all servers."""
         await self._gateway.aclose()
         await self._accounts.aclose()
 
@@ -129,11 +128,11 @@ def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
 async def serve_shared(
     servers: ServerSet, options: Options, host: str, port: int, sharing: Sharing, ready: Ready
 ) -> int:
-    """Serve people over streamable HTTP until we are told to end."""
+    """Serve people over streamable HTTP until a signal."""
     listening = listen(host, port)
     where = f"they open it at {sharing.public_url}/ in their browser"
     gate = PolicyGate(load_policy(), shared=True)
-    asking = await open_lasting(gate, options)  # there is no way in from a terminal
+    asking = await open_question_handler(gate, options)  # without the desk for this computer's user
 
     async def opened() -> QuestionHandler:
         return asking

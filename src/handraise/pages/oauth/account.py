@@ -1,4 +1,4 @@
-"""An account that people can connect: which service, known as whom, for what; and how the vault keeps it."""
+"""An account that people can connect: the service, the client registration, the scopes, and its form in the vault."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ class Account:
         github = Account("GitHub", "Iv1.8a61f9b3a7aba766", issuer="https://github.com/login/oauth",
                          client_secret=FromVariable("GITHUB_SECRET"), scopes={"repo": "Read and write your code"})
 
-    Ask for the fewest scopes that do; a mapping says in plain words what each lets this server do.
+    Ask for the fewest scopes. A mapping says in plain words what each one allows.
     """
 
     name: str
     """The service's name for people."""
     client_id: str
     issuer: str | None = None
-    """Where the authorization server publishes about itself (RFC 8414, OpenID Connect Discovery)."""
+    """The issuer, which publishes its metadata (RFC 8414, OpenID Connect Discovery)."""
     scopes: Sequence[str] | Mapping[str, str] = ()
     client_secret: Secret | FromVariable | str | None = field(default=None, repr=False)
     endpoints: Endpoints | None = None
-    """For a server that publishes nothing."""
+    """For a server without metadata."""
     service: str = ""
     """Its name in the vault and in the redirect address: the `name` in small letters, when absent."""
     logo: bytes | None = field(default=None, repr=False)
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Further parameters of the authorization request, like `access_type=offline`."""
     resource: str | None = None
-    """The resource that the tokens are for (RFC 8707), if the service wants to know."""
+    """The resource of the tokens (RFC 8707), if the service needs it."""
     reach: AllowedAddresses = field(default=ANYWHERE, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Account:
 
     @property
     def wishes(self) -> tuple[tuple[str, str], ...]:
-        """The scopes, each with what it means in plain words, or nothing."""
+        """The scopes, each with its meaning in plain words, if any."""
         if isinstance(self.scopes, Mapping):
             return tuple(self.scopes.items())
         return tuple((scope, "") for scope in self.scopes)
@@ -99,7 +99,7 @@ _KIND = "oauth"
 
 
 def dump_grant(account: Account, grant: Grant) -> dict[str, Any]:
-    """A grant as the vault keeps it, with whom it was given to. The client secret is not among it."""
+    """A grant for the vault, with its registration but without the client secret."""
     secret = account.client_secret
     return {
         "kind": _KIND,
@@ -114,7 +114,7 @@ def dump_grant(account: Account, grant: Grant) -> dict[str, Any]:
 
 
 def parse_stored_grant(contents: Mapping[str, Any], account: Account | None = None) -> Grant | None:
-    """The kept grant; None if it is no grant, or does not cover this account and all its scopes."""
+    """The stored grant; None if it is not a grant for this account and all its scopes."""
     if contents.get("kind") != _KIND:
         return None
     if account is not None:
@@ -133,7 +133,7 @@ def parse_stored_grant(contents: Mapping[str, Any], account: Account | None = No
 
 
 async def revoke_stored_grant(contents: Mapping[str, Any]) -> bool:
-    """Have the service forget what the vault kept; False when that is no grant, or the service has no way for it."""
+    """Revoke a stored grant at the service; False if it is not a grant, or the service cannot revoke."""
     if (grant := parse_stored_grant(contents)) is None:
         return False
     secret, endpoints = contents["client_secret"], contents["endpoints"]
@@ -153,14 +153,14 @@ async def revoke_stored_grant(contents: Mapping[str, Any]) -> bool:
 
 
 def _reach(named_by: Mapping[str, Any] | None) -> AllowedAddresses:
-    """Where the service may be: anywhere for an author's own, else as far as the server reached that named it."""
+    """Allowed addresses: any for an author's own service, else those allowed for the server that named it."""
     if named_by is None:
         return ANYWHERE
     return AllowedAddresses(True, parse_networks(named_by["networks"]), named_by["server"])
 
 
 def _whom(account: Account) -> dict[str, Any]:
-    """Which registration a grant belongs to: it serves no other."""
+    """The registration of a grant. A grant is valid for no other."""
     endpoints = None if account.endpoints is None else asdict(account.endpoints)
     whom = {"issuer": account.issuer, "endpoints": endpoints, "client_id": account.client_id}
     return whom if account.resource is None else {**whom, "resource": account.resource}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """One way to an authorization server and back."""
+    """One trip to an authorization server and back."""
 
     browser: str
     """The browser that left."""
@@ -58,7 +58,7 @@ class AuthorizationRequest:
         )
 
     def is_of(self, browser: str) -> bool:
-        """Whether it was this browser that left."""
+        """Whether this browser started it."""
         return hmac.compare_digest(self.browser, browser)
 
 
@@ -67,7 +67,7 @@ class ConsentDenied(AccountError):
 
 
 def read_code(departure: AuthorizationRequest, url: URL) -> str:
-    """The code with which a browser came back. `Denied`, or AccountError unless it comes from where it was sent."""
+    """The code that a browser brought back. `ConsentDenied`, or AccountError if it does not match the request."""
     came = QueryParams(url.query)
     if any(len(came.getlist(name)) > 1 for name in ("state", "code", "iss", "error")):
         raise AccountError("a browser came back with a parameter twice")
@@ -86,7 +86,7 @@ def read_code(departure: AuthorizationRequest, url: URL) -> str:
 
 
 def _last(url: URL) -> str:
-    """Which server an address is for. A proxy may have cut off the path before it."""
+    """The last part of a redirect path. A proxy may have removed the parts before it."""
     return url.path.rpartition("/")[2]
 
 
@@ -108,7 +108,7 @@ _SKEW: Final = 60
 async def read_person(
     grant: Grant, departure: AuthorizationRequest, client_id: str, reach: AllowedAddresses = ANYWHERE
 ) -> Person:
-    """The person whom the issuer names to this client, in answer to this departure (OpenID Connect Core, 3.1.3.7)."""
+    """The person in the ID token for this request (OpenID Connect Core, 3.1.3.7)."""
     server = departure.server
     if grant.id_token is None or server.jwks_uri is None:
         raise AccountError("the authorization server does not say who signed in: it needs OpenID Connect")

@@ -1,5 +1,4 @@
-"""The page on which a person connects an account: it names the purpose and the asking server, then leads to the
-service."""
+"""The page for connecting an account. It names the purpose and the asking server, then leads to the service."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from handraise.site.middleware import Posted
 logger = logging.getLogger(__name__)
 
 _EARLY: Final = 60.0
-"""Seconds before its end at which a token is renewed: the tool still has to use it."""
+"""A token is renewed this many seconds before it expires."""
 _MOST_BROWSERS: Final = 100
 
 
@@ -40,11 +39,11 @@ class ConnectPage:
     keep_for: float | None = None
     clock: Callable[[], float] = time.time
     register: Callable[[], Awaitable[Account]] | None = field(default=None, repr=False)
-    """Gives the account with a client id, once the person goes to the service: nothing is posted there before."""
+    """Returns the account with a client id when the person goes to the service. Nothing is posted there before."""
     _tickets: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False)
-    """The browsers that were shown the page, with the host it named. Only these are sent on, and only to that host."""
+    """The browsers that saw the page, with the host it named. Only they are sent on, and only to that host."""
     _departure: AuthorizationRequest | None = field(default=None, repr=False)
-    """The last way out; an earlier one leads back to nothing."""
+    """The last request to the service. Returns from earlier ones are refused."""
 
     @property
     def title(self) -> str:
@@ -78,7 +77,7 @@ class ConnectPage:
         return None
 
     async def _go(self, sitting: BrowserAtPage) -> Response:
-        """Send the browser to the service, once it has shown what for; a link that others made leads to the page."""
+        """Send the browser to the service after it saw the page. A foreign link leads to the page first."""
         ticket, shown = self._tickets.get(sitting.browser, ("", ""))
         given = sitting.request.query_params.get("ticket", "")
         if not ticket or not hmac.compare_digest(ticket.encode(), given.encode()):
@@ -118,8 +117,8 @@ class ConnectPage:
     async def _page(self, sitting: BrowserAtPage, status: int = 200, problem: str | None = None) -> Response:
         """The page. It names the host of the authorization endpoint, where the password will be typed.
 
-        It may differ from the issuer's host. While it cannot be found out, the issuer's is named, and nobody is
-        sent to another.
+        It may differ from the issuer's host. While it is unknown, the issuer's host is named, and nobody is sent to
+        another one.
         """
         while len(self._tickets) >= _MOST_BROWSERS:
             self._tickets.pop(next(iter(self._tickets)))
@@ -145,7 +144,7 @@ class ConnectPage:
         return dump_grant(self.account, result.grant)
 
     async def recall(self, contents: Mapping[str, Any]) -> Token | None:
-        """The token, renewed when it is about to expire; None when the person has to connect again."""
+        """The token, renewed if it expires soon; None when the person must connect again."""
         grant = parse_stored_grant(contents, self.account)
         if grant is not None and grant.expires_at is not None and self.clock() >= grant.expires_at - _EARLY:
             grant = await self._renewed(grant)

@@ -24,7 +24,7 @@ from handraise.vault import Secret
 
 @dataclass(frozen=True, slots=True)
 class FromVariable:
-    """A client secret that an environment variable holds. `handraise vault forget` finds it there, too."""
+    """A client secret in an environment variable, where `handraise vault forget` finds it too."""
 
     name: str
 
@@ -58,7 +58,7 @@ class Registration:
     issuer: str | None = None
     endpoints: Endpoints | None = None
     resource: str | None = None
-    """The resource that its tokens are for (RFC 8707), if that has to be said."""
+    """The resource of its tokens (RFC 8707), if needed."""
     reach: AllowedAddresses = field(default=ANYWHERE, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,12 +71,12 @@ class Registration:
 
     @property
     def indicator(self) -> dict[str, str]:
-        """The parameter that says what tokens are for."""
+        """The `resource` parameter."""
         return {} if self.resource is None else {"resource": self.resource}
 
     @property
     def host(self) -> str:
-        """The host of the service, as people read it. They may be sent to another: see `Metadata`."""
+        """The host of the service for people. They may be sent to another host: see `Metadata`."""
         return host_of(str(self.endpoints.authorization if self.endpoints else self.issuer))
 
 
@@ -111,10 +111,10 @@ class Metadata:
     jwks_uri: str | None = None
     token_auth_methods: tuple[str, ...] = ("client_secret_basic",)
     names_itself: bool = False
-    """Whether it says who it is whenever it sends a browser back (RFC 9207)."""
+    """Whether it sends its `iss` with every redirect (RFC 9207)."""
     registration_endpoint: str | None = None
     publishes_pkce: bool = False
-    """Whether it says itself that it has PKCE with S256."""
+    """Whether its metadata lists PKCE with S256."""
     scopes: tuple[str, ...] = ()
     """The scopes that the server lists."""
 
@@ -135,7 +135,7 @@ async def find_server(registration: Registration, clock: Callable[[], float] = t
 async def find_issuer(
     issuer: str, reach: AllowedAddresses = ANYWHERE, clock: Callable[[], float] = time.monotonic
 ) -> Metadata:
-    """The authorization server that an issuer is."""
+    """The authorization server of an issuer."""
     until, known = _known.get((issuer, reach), (0.0, None))
     if known is None or clock() >= until:
         known = parse_metadata(issuer, await _published(issuer, reach))
@@ -148,7 +148,7 @@ async def find_issuer(
 def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     """Read a server's metadata. AccountError unless it is the issuer's own (RFC 8414, section 3.3) and has PKCE.
 
-    Every endpoint is read strictly and is reached by https; only an issuer on this computer may have endpoints here.
+    Every endpoint is parsed strictly and uses https. Only an issuer on this computer may have endpoints here.
     RFC 8414 lets endpoints be on other hosts than the issuer, and large providers do that. So that is no error: the
     person is shown the host of the authorization endpoint, because that is the site which asks for their password.
     """
@@ -184,7 +184,7 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
 
 
 def _words(published: dict[str, Any], name: str) -> tuple[str, ...] | None:
-    """A list of words that a server publishes; None where it says nothing of the kind."""
+    """A published list of strings; None if it is missing or not a list."""
     given = published.get(name)
     return tuple(map(str, given)) if isinstance(given, list) else None
 

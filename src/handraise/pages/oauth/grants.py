@@ -1,4 +1,4 @@
-"""Codes into tokens, old tokens into new ones, and tokens taken back: the requests that no browser makes."""
+"""Requests without a browser: exchange a code for tokens, renew tokens, revoke them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Grant:
     access_token: Secret
     refresh_token: Secret | None
     expires_at: float | None
-    """Wall clock, in seconds; None when it does not say."""
+    """Seconds since the epoch; None if unknown."""
     scopes: frozenset[str]
     id_token: Secret | None = None
 
 
 class Token(Secret):
-    """An access token. `.reveal()` gives it to the request that needs it; no text shows it.
+    """An access token. `.reveal()` returns it; its `repr` and `str` do not show it.
 
-    `expires_at` (wall clock) and `scopes` are what the service said. Ask for it in every call: it is renewed
-    when it is about to expire.
+    `expires_at` (seconds since the epoch) and `scopes` come from the service. Ask for the token in every call: it is
+    renewed before it expires.
     """
 
     __slots__ = ("expires_at", "grant", "scopes")
@@ -51,7 +51,7 @@ _HEADERS: Final = {"accept": "application/json", "content-type": "application/x-
 
 
 class GrantOver(AccountError):
-    """The service takes this code or refresh token no more (`invalid_grant`)."""
+    """The service no longer accepts this code or refresh token (`invalid_grant`)."""
 
 
 async def redeem(
@@ -70,7 +70,7 @@ async def redeem(
 
 
 async def renew(registration: Registration, server: Metadata, old: Grant) -> Grant:
-    """A new grant in place of one that expires. The refresh token stays, unless the service gave another."""
+    """Renew a grant. The refresh token stays unless the service sends a new one."""
     assert old.refresh_token is not None
     body = prepare_token_request(
         "refresh_token", "", refresh_token=old.refresh_token.reveal(), **registration.indicator
@@ -79,7 +79,7 @@ async def renew(registration: Registration, server: Metadata, old: Grant) -> Gra
 
 
 async def revoke(registration: Registration, server: Metadata, grant: Grant) -> bool:
-    """Have the service forget a grant (RFC 7009); False when it has no way for that."""
+    """Revoke a grant (RFC 7009); False when the service cannot."""
     if server.revocation_endpoint is None:
         return False
     hint = "access_token" if grant.refresh_token is None else "refresh_token"
@@ -103,14 +103,12 @@ async def _granted(registration: Registration, server: Metadata, body: str) -> d
 async def _authenticated(
     registration: Registration, server: Metadata, url: str, headers: dict[str, str], body: str
 ) -> tuple[int, dict[str, Any]]:
-    """A request with which this server says who it is."""
+    """A request with this server's client authentication."""
     secret = registration.client_secret
     method = _auth_method(server) if secret is not None else "none"
     auth = ClientAuth(registration.client_id, None if secret is None else secret.reveal(), method)
     _, headers, body = auth.prepare("POST", url, headers, body)
-    if (
-        method == "client_secret_basic"
-    ):  # servers made with the MCP SDK look for the id beside the header, too
+    if method == "client_secret_basic":  # servers made with the MCP SDK also need the id in the body
         body = f"{body}&{urlencode({'client_id': registration.client_id})}"
     return await post(url, headers, body, registration.reach)
 
@@ -126,7 +124,7 @@ def parse_grant(
     refresh_token: Secret | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Grant:
-    """Read a token endpoint's answer; `scopes` and `refresh_token` are the values if the answer has none.
+    """Parse a token endpoint's answer; `scopes` and `refresh_token` are the defaults.
 
     Only bearer tokens: another kind would not work as one.
     """
@@ -144,7 +142,7 @@ def parse_grant(
 
 
 def _end(lifetime: object, now: float) -> float | None:
-    """When a token ends. Some servers write the number as text."""
+    """When a token expires. Some servers send the number as text."""
     try:
         return None if lifetime is None else now + float(str(lifetime))
     except ValueError:
@@ -152,5 +150,5 @@ def _end(lifetime: object, now: float) -> float | None:
 
 
 def _reason(status: int, answer: dict[str, Any]) -> str:
-    """For the log: the kind of error only, since descriptions may repeat what was sent."""
+    """The error code for the log. Descriptions are dropped: they may repeat what was sent."""
     return f"{str(answer.get('error', 'no reason'))[:60]!r}, status {status}"

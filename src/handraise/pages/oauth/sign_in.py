@@ -1,6 +1,6 @@
 """Signing in to pages through an authorization server, so that the browser's person is the MCP principal.
 
-It opens pages, and nothing else: a browser that signed in here has no access to the MCP server.
+It opens only pages: a browser that signed in here has no access to the MCP server.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 _SCOPES: Final = ("openid",)
 _PATIENCE: Final = 600.0
-"""How long somebody may take to sign in, in seconds."""
+"""Seconds that a sign-in may take."""
 _MOST: Final = 10_000
 
 
@@ -39,7 +39,7 @@ _MOST: Final = 10_000
 class _Leaving:
     departure: AuthorizationRequest
     at: str
-    """The page that they wanted, from the host on: our own words, never a parameter's."""
+    """The path of the wanted page. It never comes from a parameter."""
     until: float
 
 
@@ -51,7 +51,7 @@ class _Session:
 
 
 class SignInAt:
-    """Sign-in at the authorization server whose tokens the MCP server takes.
+    """Sign-in at the authorization server whose tokens the MCP server accepts.
 
         Pages(sign_in=SignInAt("https://id.example", client_id="notes-pages"))
 
@@ -70,7 +70,7 @@ class SignInAt:
         lasts: float = 3600.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lasts` is how long a browser stays signed in, in seconds."""
+        """`lasts`: seconds that a browser stays signed in."""
         self._registration = Registration(client_id, hidden(client_secret), issuer)
         self._lasts = lasts
         self._clock = clock
@@ -102,7 +102,7 @@ class SignInAt:
         return None
 
     async def _send(self, browser: Browser, at: str, **more: str) -> Response:
-        """Off to sign in. The browser that comes back has to be the one that left."""
+        """Redirect to the sign-in. The same browser must come back."""
         try:
             server = await find_server(self._registration)
         except AccountError as error:
@@ -131,12 +131,12 @@ class SignInAt:
         except AccountError as error:
             logger.warning("signing in did not work: %s", error)
             raise HTTPException(403, _NOT_NOW) from None
-        own = new_browser()  # session fixation: the cookie that came may be known to others
+        own = new_browser()  # session fixation: others may know the old cookie
         self._sessions[own.name] = _Session(person, leaving.at, self._clock() + self._lasts)
         return self._browsers.give_cookie(RedirectResponse(leaving.at, 303), own)
 
     async def _switch(self, request: Request) -> Response:
-        """For somebody who is signed in as the wrong person."""
+        """Sign in with another account."""
         browser = self._browsers.meet(request)
         session = self._session(browser)
         if session is None:

@@ -1,11 +1,11 @@
-"""Open and rename files beneath a folder, wherever other processes move things meanwhile.
+"""Open and rename files beneath a folder, even if other processes move things meanwhile.
 
-A path that was checked and is then opened by name leads elsewhere when somebody puts a symbolic link in its way
-between the two. So nothing is checked by name here: the kernel resolves the path and refuses every link in it, or the
+The attack: between the check of a path and its opening, somebody puts a symbolic link into it. So nothing is checked by
+name here: the kernel resolves the path and refuses every link in it, or the
 folders are opened one by one, each from the one before it. Both ways give the same answers.
 
-A rename that must not replace anything is one call of the kernel for the same reason: whoever looks first whether the
-new name is free renames over what somebody puts there a moment later.
+For the same reason a rename that must not replace anything is one system call: a check first would leave time for
+somebody to create the new name.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from typing import Final, Protocol
 from handraise.errors import SetupError
 
 FOLDER: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
-"""How a folder is opened that others are opened from."""
+"""Flags to open a folder from which others are opened."""
 
 _SYS_OPENAT2: Final = 437
 _SHARED_NUMBERS: Final = frozenset({"x86_64", "aarch64", "riscv64", "s390x", "ppc64le", "loongarch64"})
-"""Where the number is the one above; elsewhere it may be some other call."""
+"""Architectures with the number above; elsewhere it may be another system call."""
 
 _RESOLVE_NO_SYMLINKS: Final = 0x04
 _RESOLVE_BENEATH: Final = 0x08
 _TRIES: Final = 8
 _RENAME_NOREPLACE: Final = 1
 _NOT_HERE: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.EPERM})
-"""What an older kernel, a file system without the flag or a sandbox answers to renameat2."""
+"""Errors of renameat2 on an older kernel, a file system without the flag, or in a sandbox."""
 
 
 class Opener(Protocol):
-    """Opens what lies beneath a folder, given by the names on the way there. Follows no link."""
+    """Opens a file beneath a folder by the names on its path. Follows no link."""
 
     def __call__(self, folder: int, names: Sequence[str], flags: int, mode: int = 0) -> int: ...
 
@@ -48,7 +48,7 @@ class _OpenHow(ctypes.Structure):
 
 
 def by_openat2(folder: int, names: Sequence[str], flags: int, mode: int = 0) -> int:
-    """Have the kernel resolve the whole way at once: openat2 with RESOLVE_BENEATH (Linux 5.6)."""
+    """Let the kernel resolve the whole path at once: openat2 with RESOLVE_BENEATH (Linux 5.6)."""
     _require_plain(names)
     path = os.fsencode("/".join(names) or ".")
     how = _OpenHow(
@@ -61,7 +61,7 @@ def by_openat2(folder: int, names: Sequence[str], flags: int, mode: int = 0) -> 
         if opened >= 0:
             return opened
         number = ctypes.get_errno()
-        if number not in (errno.EAGAIN, errno.EINTR):  # something moved on the way: look again
+        if number not in (errno.EAGAIN, errno.EINTR):  # something moved on the path: try again
             break
     raise OSError(number, os.strerror(number), "/".join(names))
 
@@ -84,14 +84,14 @@ def _step(folder: int, name: str, flags: int, mode: int) -> int:
     try:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
     except NotADirectoryError:
-        # A link that has to be a folder is "not a folder" to some systems; call it what it is.
+        # Some systems call a link in the place of a folder "not a folder"; report it as a link.
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
         raise
 
 
 def _require_plain(names: Sequence[str]) -> None:
-    """Names only: whoever takes a path apart has to have settled what `..` means."""
+    """Refuse anything but plain names: the caller must have resolved `..`."""
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise OSError(errno.EINVAL, "not a plain name", name)
@@ -108,7 +108,7 @@ def rename_new(folder: int, name: str, other: int, new: str) -> None:
 
 
 def by_renameat2(folder: int, name: str, other: int, new: str) -> None:
-    """Have the kernel do it at once: renameat2 with RENAME_NOREPLACE (Linux 3.15)."""
+    """Rename in one system call: renameat2 with RENAME_NOREPLACE (Linux 3.15)."""
     _require_plain((name, new))
     rename = getattr(_libc(), "renameat2", None)
     if rename is None:
@@ -119,7 +119,7 @@ def by_renameat2(folder: int, name: str, other: int, new: str) -> None:
 
 
 def by_linking(folder: int, name: str, other: int, new: str) -> None:
-    """Give a file the new name and take its old one, where the kernel has no such rename.
+    """Link a file to its new name and remove the old one, if the kernel has no such rename.
 
     A folder cannot have two names, and a plain rename would replace an empty one. So a folder is refused.
     """
@@ -144,7 +144,7 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def best_opener() -> Opener:
-    """The kernel's own way where it has one and lets us; the walk elsewhere."""
+    """`by_openat2` if the kernel allows it, else `by_walking`."""
     if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
         raise SetupError(
             "a boundary needs a system that opens files beneath a folder: Linux, macOS or another Unix"

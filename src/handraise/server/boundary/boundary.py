@@ -34,16 +34,16 @@ _LEFT_OUT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EA
 
 
 class Boundary:
-    """Files for a server's tools, inside the roots and nowhere else.
+    """Files for a server's tools, only inside the roots.
 
     The client's roots are the limit: on the legacy revisions they are read once for a connection and again after its
-    notice, on 2026-07-28 once in every call. `folders` are the configuration's own roots, for clients that have
-    none; with both, only what lies in both is inside. Without any root nothing is allowed.
+    notice, on 2026-07-28 once in every call. `folders` are configured roots, for clients that have
+    none; with both, a file must lie in both. Without any root nothing is allowed.
 
-    A path is a whole one, a `file://` URI or, while there is one root, relative to it. Symbolic links are not followed.
+    A path is absolute, a `file://` URI or, if there is only one root, relative to it. Symbolic links are not followed.
 
-    - `refuse_hard_links`: refuse files that have another name too, which may be outside.
-    - `opener`: the way to open files beneath a folder; the system's best one by default.
+    - `refuse_hard_links`: refuse files with another name, which may be outside.
+    - `opener`: how to open files beneath a folder; by default the best way of the system.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Boundary:
         adapter_for(server).on_notice(_CHANGED, self._hear)
 
     def _hear(self, notice: IncomingRequest | None) -> None:
-        """The roots of the connection that the notice came on have changed; of any, where nobody knows which."""
+        """Handle a notice that roots changed: those of its connection, or of all if the connection is unknown."""
         if notice is None:
             for scope in self._of_connections:
                 scope.changed()
@@ -70,11 +70,11 @@ class Boundary:
             known.changed()
 
     async def roots(self) -> tuple[PurePosixPath, ...]:
-        """The roots that hold now."""
+        """The current roots."""
         return tuple(PurePosixPath("/", *root.given) for root in (await self._scope().roots()).folders)
 
     async def refresh(self) -> None:
-        """Have the roots read again, for instance after a person took their time."""
+        """Read the roots again, for example after a long question."""
         self._scope().changed()
         await self._scope().roots()
 
@@ -87,7 +87,7 @@ class Boundary:
         return (await self.read(path)).decode("utf-8")
 
     async def write(self, path: Named, data: bytes | str, *, overwrite: bool = True) -> None:
-        """Write a file, all of it or nothing; FileExistsError when there is one that may not be overwritten."""
+        """Write a file atomically; FileExistsError when it exists, unless `overwrite`."""
         content = data.encode("utf-8") if isinstance(data, str) else data
         await self._do(path, partial(self._files.write, data=content, overwrite=overwrite))
 
@@ -100,11 +100,11 @@ class Boundary:
         return Handle(descriptor, place, partial(self._require_inside, call, scope))
 
     async def list(self, path: Named = ".") -> tuple[FolderEntry, ...]:
-        """What is in a folder, by name."""
+        """The entries of a folder, by name."""
         return await self._do(path, self._files.list)
 
     async def stat(self, path: Named) -> FolderEntry:
-        """What something is: a file, a folder, or a link, which is not followed."""
+        """The kind of an entry: a file, a folder, or a link, which is not followed."""
         return await self._do(path, self._files.stat)
 
     async def rename(self, path: Named, to: Named, *, overwrite: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What is done with files inside a root, each from an open folder and never from a path."""
+"""File operations inside a root. Each starts from an open folder, never from a path."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ OpenMode = Literal["r", "w", "a", "x", "r+"]
 
 _FLAGS: Final[dict[OpenMode, int]] = {
     "r": os.O_RDONLY,
-    "w": os.O_WRONLY | os.O_CREAT,  # emptied after it was looked at, not before
+    "w": os.O_WRONLY | os.O_CREAT,  # truncated after the checks, not before
     "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
     "x": os.O_WRONLY | os.O_CREAT | os.O_EXCL,
     "r+": os.O_RDWR,
 }
 _NEW: Final = 0o666
-"""What a new file may be for, as far as the person's umask lets it."""
+"""The mode of a new file, before the umask."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """What a name in a folder is. Nothing is followed to find out."""
+    """An entry of a folder. Links are not followed."""
 
     path: PurePosixPath
     kind: Kind
@@ -47,7 +47,7 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The operations, with the way to open and what is thought of hard links."""
+    """The operations, with an opener and a rule about hard links."""
 
     opener: Opener
     refuse_hard_links: bool = False
@@ -72,7 +72,7 @@ class Files:
             return file.read()
 
     def write(self, place: RootPath, data: bytes, *, overwrite: bool) -> None:
-        """A file with this and nothing else in it, all at once or not at all."""
+        """Write a file atomically."""
         with self._parent(place) as (folder, name):
             before = _looked_at(folder, name)
             if before is not None:
@@ -89,7 +89,7 @@ class Files:
                     os.unlink(draft, dir_fd=folder)
 
     def list(self, place: RootPath) -> tuple[FolderEntry, ...]:
-        """What is in a folder, by name."""
+        """The entries of a folder, by name."""
         with self._root(place) as root:
             folder = self.opener(root, place.names, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -102,7 +102,7 @@ class Files:
             os.close(folder)
 
     def stat(self, place: RootPath) -> FolderEntry:
-        """What something is."""
+        """The kind of an entry."""
         if not place.names:
             with self._root(place) as root:
                 return _entry(place, os.fstat(root))
@@ -132,7 +132,7 @@ class Files:
 
     @contextmanager
     def _root(self, place: RootPath) -> Iterator[int]:
-        """The root's folder, opened without a link on the way: it is still the one that was named."""
+        """Open the root's folder without following links: it must still be the folder that was named."""
         top = os.open("/", FOLDER | os.O_CLOEXEC)
         try:
             root = self.opener(top, place.root.real, FOLDER)
@@ -145,9 +145,9 @@ class Files:
 
     @contextmanager
     def _parent(self, place: RootPath) -> Iterator[tuple[int, str]]:
-        """The folder that something is in, and its name there. A root itself is left alone."""
+        """Open the folder of an entry; returns it with the entry's name. A root itself is refused."""
         if not place.names:
-            raise PermissionError(errno.EPERM, "a root itself is not to be changed", str(place.path))
+            raise PermissionError(errno.EPERM, "a root itself cannot be changed", str(place.path))
         with self._root(place) as root:
             folder = self.opener(root, place.names[:-1], FOLDER)
         try:

@@ -11,13 +11,13 @@ import anyio.to_thread
 from handraise.server.boundary.rootset import RootPath
 
 Check = Callable[[RootPath], Awaitable[None]]
-"""Raises `OutsideBoundary` when the place is inside no longer."""
+"""Raises `OutsideBoundary` when the file is no longer inside."""
 
 _CHUNK = 1 << 20
 
 
 class Handle:
-    """An open file inside the boundary. Before each use it is looked at whether that still holds."""
+    """An open file inside the boundary. Every use first checks that it is still inside."""
 
     def __init__(self, descriptor: int, place: RootPath, check: Check) -> None:
         self._descriptor: int | None = descriptor
@@ -25,7 +25,7 @@ class Handle:
         self._check = check
 
     async def read(self, size: int = -1) -> bytes:
-        """The next bytes; all that are left without a size."""
+        """The next bytes; without a size, the rest."""
         descriptor = await self._held()
         if size >= 0:
             return await anyio.to_thread.run_sync(os.read, descriptor, size)

@@ -1,4 +1,4 @@
-"""Which root does a path lie in? Decided by whole names, never by how a text begins."""
+"""Find the root of a path. Whole names are compared, never text prefixes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from handraise.errors import OutsideBoundary, WireError
 from handraise.urls import parse_file_uri
 
 Names = tuple[str, ...]
-"""The names on the way from one folder to something beneath it."""
+"""The names on the path from a folder to an entry beneath it."""
 
 Named = str | os.PathLike[str]
-"""How authors and models name a file: a path, or a `file://` URI."""
+"""A path, or a `file://` URI."""
 
 
 @dataclass(frozen=True, slots=True)
 class RootFolder:
-    """A folder that is a root: where it really is, and as it was given."""
+    """A root: its real path, and the path as it was given."""
 
     real: Names
     given: Names
@@ -41,29 +41,29 @@ class RootPath:
 
     @property
     def path(self) -> PurePosixPath:
-        """Its whole path, in the words of whoever named the root."""
+        """Its absolute path, below the root's path as it was given."""
         return PurePosixPath("/", *self.root.given, *self.names)
 
     def child(self, name: str) -> RootPath:
-        """What has this name in it."""
+        """The entry with this name in it."""
         return RootPath(self.root, (*self.names, name))
 
 
 @dataclass(frozen=True, slots=True)
 class RootSet:
-    """The roots that hold at one moment. Without any, nothing is allowed."""
+    """A set of roots. Without any, nothing is allowed."""
 
     folders: tuple[RootFolder, ...] = ()
     unusable: tuple[str, ...] = ()
-    """Roots that were named and give nothing, each with the reason."""
+    """Roots that cannot be used, each with the reason."""
 
     def __and__(self, other: RootSet) -> RootSet:
-        """What lies in both: of two roots where one holds the other, the inner one."""
+        """The intersection: of two nested roots, the inner one."""
         inner = [a if b.holds(a) else b for a in self.folders for b in other.folders if _meet(a, b)]
         return RootSet(tuple(dict.fromkeys(inner)), self.unusable + other.unusable)
 
     def locate(self, named: Named) -> RootPath:
-        """Where a path lies. Raises `OutsideBoundary` when it lies in no root or could mean two things."""
+        """Find the root of a path. `OutsideBoundary` when it is in none, or ambiguous."""
         text = os.fspath(named)
         if not self.folders:
             reasons = "; ".join(("no root is known", *self.unusable))
@@ -87,17 +87,17 @@ class RootSet:
         return max(inside, key=lambda found: found[0])[1]
 
     def covers(self, place: RootPath) -> bool:
-        """Whether something that was located earlier is still inside."""
+        """Whether a path that was located earlier is still inside."""
         whole = place.root.real + place.names
         return any(_starts(whole, root.real) for root in self.folders)
 
     def refusal(self, path: Named, why: str) -> OutsideBoundary:
-        """The error that says so and names the boundary."""
+        """The error that names the path and the boundary."""
         return OutsideBoundary(os.fspath(path), why, boundary=tuple(map(str, self.folders)))
 
 
 def adopt_uris(uris: Iterable[str]) -> RootSet:
-    """The roots that a client named. What is no file URI or no folder here gives nothing."""
+    """The roots of a client. URIs that are not folders here are unusable."""
     paths: list[PurePosixPath] = []
     refused: list[str] = []
     for uri in uris:
@@ -110,7 +110,7 @@ def adopt_uris(uris: Iterable[str]) -> RootSet:
 
 
 def adopt_folders(paths: Iterable[PurePosixPath | Path]) -> RootSet:
-    """The roots that these folders are, as the file system has them now."""
+    """The roots of configured folders, as they are in the file system now."""
     folders: list[RootFolder] = []
     unusable: list[str] = []
     for path in paths:
@@ -127,7 +127,7 @@ def adopt_folders(paths: Iterable[PurePosixPath | Path]) -> RootSet:
 
 
 def _taken_apart(text: str) -> tuple[Names, bool]:
-    """The names of a path, and whether it is a whole one. Percent signs mean themselves outside of a URI."""
+    """The names of a path, and whether it is absolute. Percent signs are decoded only in a URI."""
     if text[:5].lower() == "file:":
         try:
             text = str(parse_file_uri(text))

@@ -1,4 +1,4 @@
-"""Which roots hold now: for a connection on the legacy revisions, for one call on 2026-07-28."""
+"""The current roots: of a connection on the legacy revisions, of one call on 2026-07-28."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handraise.server.boundary.rootset import RootSet, adopt_uris
 from handraise.server.served import current_call
 
 Configured = Callable[[], RootSet | None]
-"""The roots of the server's own configuration, as they are now; None when it has no opinion."""
+"""Returns the configured roots; None when none are configured."""
 
 _TRIES = 5
 
@@ -19,7 +19,7 @@ _TRIES = 5
 class Scope:
     """The roots of one client, read when they are needed and again after a notice that they changed.
 
-    A new set takes the place of the old one in a single assignment: no operation ever sees half of each.
+    A new set replaces the old one in a single assignment, so no operation sees a mixture.
     """
 
     def __init__(self, configured: Configured) -> None:
@@ -29,12 +29,12 @@ class Scope:
         self._notices = 0
 
     def changed(self) -> None:
-        """The client said that its roots changed: what is known of them holds no longer."""
+        """Forget the roots, because the client said that they changed."""
         self._notices += 1
         self._known = None
 
     async def roots(self) -> RootSet:
-        """The roots that hold now. What was opened under others stops working."""
+        """The current roots. Files that were opened under other roots stop working."""
         known = self._known
         if known is not None:
             return known
@@ -45,7 +45,7 @@ class Scope:
             return self._known
 
     async def _read(self) -> RootSet:
-        """Ask the client, and again when it says meanwhile that something changed."""
+        """Ask the client; again if the roots change meanwhile."""
         for _ in range(_TRIES):
             heard, roots = self._notices, await self._ask()
             if heard == self._notices:

@@ -1,7 +1,7 @@
-"""One PostgreSQL database: its connections, its clock, and callers that wait while it is away.
+"""One PostgreSQL database: its connections and its clock. Callers wait while it is away.
 
-Work is done again when its connection was lost, so it must come to the same whether its first try was committed
-or not: a row of ours that is there already is ours.
+Work is repeated after a lost connection, so it must have the same result whether its first try was committed or not:
+our own row that exists already counts as written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
 
 class Database:
-    """Runs work on connections of its own, at most `connections` at once, opened when they are first needed."""
+    """Runs work on at most `connections` connections, opened when they are needed."""
 
     def __init__(self, url: str, sealer: Sealer, *, patience: float, connections: int) -> None:
         self.url = url
@@ -51,14 +51,14 @@ class Database:
         self._trying: set[asyncio.Task[Any]] = set()
 
     def aside(self) -> Database:
-        """The same database by one connection more, for what no other statement may hold up."""
+        """The same database with a separate connection, for work that must not wait."""
         return Database(self.url, self.sealer, patience=self._patience, connections=1)
 
     async def run(self, work: DatabaseWork[T]) -> T:
         """Run the work and return its result. While the database is away the caller waits, then gets a `StoreError`."""
         trying = self._begin(work)
         try:
-            # Not asyncio.timeout: a driver that is stopped asks the server to stop too, and waits for it.
+            # Not asyncio.timeout: a cancelled driver asks the server to cancel, and waits for it.
             await asyncio.wait((trying,), timeout=self._patience)
             if trying.done():
                 return trying.result()
@@ -67,7 +67,7 @@ class Database:
         raise StoreError(f"PostgreSQL has been away for {self._patience:g} seconds; the stored data is safe")
 
     def begin(self, work: DatabaseWork[None]) -> asyncio.Task[None]:
-        """Begin work that nobody waits for, at once. When the database stays away it is given up."""
+        """Begin work in the background. It is given up if the database stays away."""
         trying = self._begin(work)
         giving_up = asyncio.get_running_loop().call_later(self._patience, trying.cancel)
         trying.add_done_callback(lambda _: giving_up.cancel())
@@ -95,7 +95,7 @@ class Database:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def one(self, query: LiteralString, params: Params = ()) -> tuple[Any, ...] | None:
-        """The first row of one statement, which is a transaction of its own."""
+        """The first row of one statement, run as its own transaction."""
 
         async def work(db: Connection) -> tuple[Any, ...] | None:
             return await (await db.execute(query, params)).fetchone()
@@ -111,7 +111,7 @@ class Database:
         return await self.run(work)
 
     async def purge(self, *tables: LiteralString) -> Leftover:
-        """Have dead rows of these tables removed. PostgreSQL's own copies of them are out of our reach."""
+        """Remove dead rows of these tables. Copies in PostgreSQL's logs and backups remain."""
         for table in tables:
             await self.change(f"VACUUM {table}")
         return Leftover(
@@ -129,7 +129,7 @@ class Database:
         return await self.run(work)
 
     async def connect(self) -> Connection:
-        """A connection of the caller's own, each statement a transaction unless it says otherwise."""
+        """A separate connection, in autocommit mode."""
         db = await psycopg.AsyncConnection.connect(self.url, autocommit=True, prepare_threshold=1)
         try:
             if not self._has_tables:
@@ -144,7 +144,7 @@ class Database:
         return db
 
     async def set_clock(self, db: Connection) -> None:
-        """Go by the database's clock, which is the same for every node."""
+        """Use the database's clock, which is the same for every node."""
         before = time.monotonic()
         row = await (await db.execute("SELECT extract(epoch FROM clock_timestamp())::float8")).fetchone()
         assert row is not None
@@ -155,12 +155,12 @@ class Database:
         return time.time() if self._behind is None else time.monotonic() + self._behind
 
     async def open(self) -> None:
-        """Connect, which makes the tables and sets the clock, and keep connections from now on."""
+        """Connect, make the tables, set the clock, and keep connections open from now on."""
         self._keeps = True
         await self.one("SELECT 1")
 
     async def aclose(self) -> None:
-        """Let go of the connections. Until it is opened again, each piece of work has one of its own."""
+        """Close the connections. Until the next `open`, each piece of work uses a new one."""
         self._keeps = False
         await asyncio.gather(*self._trying, return_exceptions=True)
         await self._drop_idle()

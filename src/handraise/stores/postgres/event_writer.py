@@ -1,6 +1,6 @@
-"""One statement that changes something and writes the events which tell of it: both or neither.
+"""Change something and write its events in one statement: both or neither.
 
-A single statement needs no transaction around it, so it costs one way to the database and back.
+A single statement needs no explicit transaction, so it costs one round trip.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _TELL: LiteralString = f"WITH done AS (SELECT 1){_EVENTS} {_WRITTEN}"
 
 
 class EventWriter:
-    """Writes events along with other changes, under the name of one node."""
+    """Writes events together with other changes, in the name of one node."""
 
     def __init__(self, database: Database, writer: str) -> None:
         self._database = database
         self._writer = writer
         self._authenticator: Authenticator | None = None
         self.unplaced: set[bytes] = set()
-        """The events that this node wrote and has not seen in the tree yet, by their ids."""
+        """The ids of events that this node wrote and has not seen in the tree yet."""
 
     def attach(self, authenticator: Authenticator) -> None:
-        """Use this ledger's key for everything that is written from now on."""
+        """Use this ledger's key for all later writes."""
         self._authenticator = authenticator
 
     @property
@@ -69,9 +69,9 @@ class EventWriter:
         more: LiteralString = "",
         always: bool = False,
     ) -> int:
-        """How many rows the change touched. Its events are written when it touched any, or `always`.
+        """Make a change; returns the number of changed rows. Events are written if there are any, or `always`.
 
-        `more` are changes beside it, as further parts of the WITH clause in which it is called `done`.
+        `more` are further parts of the WITH clause, in which the change is called `done`.
         """
         if not events and not more:
             return await self._database.change(change, params)
@@ -88,23 +88,23 @@ class EventWriter:
         return int(row[0])
 
     async def tell(self, events: Sequence[Record]) -> None:
-        """Write events that go along with nothing."""
+        """Write events without another change."""
         if events:
             told = self._told(events)
             row = await self._database.one(_TELL, {**told, "always": True})
             await self._written(told["ids"], [] if row is None else row[1])
 
     async def tell_in(self, db: Connection, events: Sequence[Record]) -> list[bytes]:
-        """Write events inside of a transaction; their ids, to add to `unplaced` when it has ended well."""
+        """Write events inside a transaction; returns their ids, to add to `unplaced` after the commit."""
         if not events:
             return []
         row = await (await db.execute(_TELL, {**self._told(events), "always": True})).fetchone()
         return [] if row is None else row[1]
 
     async def _written(self, ids: Sequence[bytes], new: Sequence[bytes]) -> None:
-        """Remember the new events. The others are there already: check that somebody with the key wrote them.
+        """Remember the new events. For the others, which exist already, check that somebody with the key wrote them.
 
-        Otherwise somebody could add an event under the id of another one for a moment, and the real one were lost.
+        The attack: somebody adds an event under the id of another one for a moment, so that the real one is lost.
         """
         self.unplaced.update(new)
         before = set(ids).difference(new)
@@ -121,7 +121,7 @@ class EventWriter:
             raise StoreError("an event was removed from the ledger; run `handraise ledger verify`")
 
     def _told(self, events: Sequence[Record]) -> dict[str, Any]:
-        """Each event has an id of its own, so that writing it once more, after a lost connection, changes nothing."""
+        """Each event has an id, so that writing it again after a lost connection changes nothing."""
         batch, sealer = secrets.token_bytes(12), self._database.sealer
         ids = [_id_of(event.once) or batch + at.to_bytes(4) for at, event in enumerate(events)]
         told_first = dict(zip(reversed(ids), reversed(events), strict=True))
@@ -158,17 +158,17 @@ class EventWriter:
 
 
 def waiting_row(columns: Sequence[Any]) -> EventColumns:
-    """An event, from `COLUMNS`, that waits for its place. Its arrival time is not known yet."""
+    """An event without a place, from `COLUMNS`. Its arrival number is not known yet."""
     id_, _, body, question, is_open, writer, kept, mac = columns
     return EventColumns(body, question, int(is_open), writer, id_.hex(), kept, mac)
 
 
 def placed_row(columns: Sequence[Any]) -> EventColumns:
-    """An event, from `COLUMNS`, that has a place. Every column is part of its leaf."""
+    """An event with a place, from `COLUMNS`. Every column is part of its leaf."""
     id_, arrival, body, question, is_open, writer, kept, mac = columns
     return EventColumns(body, question, int(is_open), writer, f"{id_.hex()} {arrival}", kept, mac)
 
 
 def _id_of(name: str) -> bytes:
-    """The id of an event that is written once under a name; nothing for any other."""
+    """The id of an event with a name; None for any other."""
     return hashlib.sha256(name.encode()).digest()[:16] if name else b""

@@ -1,7 +1,7 @@
 """The tables of the ledger: events, their places in the tree, contents that can be erased, signed notes, the head.
 
-Events are written side by side, and get their numbers afterwards, one batch after the other: a number that is given
-while writing would make every writer wait for the one before to reach the disk. Until then each has a MAC of its own.
+Events are written concurrently and get their numbers later, in batches: a number at writing time would make every
+writer wait for the disk write of the one before. Until then each event has its own MAC.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NUMBER: LiteralString = """
     UPDATE events SET number = greatest(head.size, (SELECT max(number) FROM events)) + new.place
     FROM new, head WHERE events.arrival = new.arrival"""
 _NOTHING_YET: Final = Head(0, b"", 0, b"", b"")
-"""The row of the head, which is there to be locked, before anything was written."""
+"""The first row of the head, which exists so that it can be locked."""
 _MARK: LiteralString = """
     UPDATE events SET mac = new.mac FROM unnest(%s::bigint[], %s::bytea[]) AS new (number, mac)
     WHERE events.number = new.number"""
@@ -70,8 +70,8 @@ _NOT_OURS: LiteralString = """
         OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid)
         OR EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
     ) ORDER BY relname"""
-"""The tables that are none, or that show other rows than their own: a view or a policy can give one query other records
-than the next, the one that is verified and the one that is shown."""
+"""Finds tables that are not plain tables. The attack: a view or a policy shows other records to the verification than
+to a reader."""
 
 
 class PostgresLedger:
@@ -82,9 +82,9 @@ class PostgresLedger:
         self._writer = writer
         self._enter = enter
         self._seen: Anchor | None = None
-        """The newest head that this node saw. An older one later was restored from a backup."""
+        """The newest head that this node saw. A later older one comes from a backup."""
         self._known_notes = 0
-        """How many notes there were when this node last looked for its events."""
+        """The number of notes at this node's last search for its events."""
 
     def attach(self, authenticator: Authenticator) -> None:
         self._writer.attach(authenticator)
@@ -100,7 +100,7 @@ class PostgresLedger:
         return settled
 
     async def _settle_node(self, name: str, settle: Settle) -> int:
-        """Settle one node's questions. No other node settles them meanwhile, nor later once none of them waits."""
+        """Settle one node's questions. Other nodes cannot settle them at the same time."""
 
         async def work(db: Connection) -> tuple[int, list[bytes]]:
             async with db.transaction():
@@ -138,8 +138,8 @@ class PostgresLedger:
                 for _, *columns in found:
                     self._authentic.require_row(waiting_row(columns), placed=False)
                 rows = [self._authentic.marked(placed_row(columns), placed=True) for _, *columns in found]
-                # With another MAC an event cannot get a place again: otherwise somebody could remove the newest events
-                # and the whole tree, and have the rest placed anew.
+                # With another MAC an event cannot get a place again. Otherwise somebody could remove the newest events
+                # and the whole tree, and let the rest be placed again.
                 await db.execute(_MARK, ([number for number, *_ in found], [row.mac for row in rows]))
                 grown, hashes = self._authentic.place(head, rows)
                 query = (
@@ -155,7 +155,7 @@ class PostgresLedger:
         return head
 
     async def _look_for_unplaced(self) -> None:
-        """Sign an alarm if an event that this node wrote is gone, and no retention removed it."""
+        """Sign an alarm if an event of this node is gone without a retention."""
         wrote = frozenset(self._writer.unplaced)
         if not wrote:
             return
@@ -228,7 +228,7 @@ class PostgresLedger:
     async def erase(self, refs: Collection[str], draft: Draft) -> int:
         async def erase(db: Connection) -> int:
             async with db.transaction():
-                await self._head(db)  # in the same order as everybody else: first the head, then the rest
+                await self._head(db)  # same lock order everywhere: the head first
                 query = "DELETE FROM contents WHERE ref = ANY(%s) RETURNING ref"
                 gone = [ref for (ref,) in await (await db.execute(query, (list(refs),))).fetchall()]
                 if gone:
@@ -260,9 +260,9 @@ class PostgresLedger:
         return self._writer.authenticator
 
     async def _head(self, db: Connection) -> Head:
-        """The head, which is authentic, and ours until the transaction ends.
+        """The head, verified, and locked until the transaction ends.
 
-        Nothing is written where somebody added a trigger or a rule: it could swallow what is written, and be gone.
+        Nothing is written where somebody added a trigger or a rule: it could swallow the record, and then be removed.
         """
         changed = await (await db.execute(_NOT_OURS, (SCHEMA, list(_TABLES)))).fetchone()
         if changed is not None:
@@ -309,7 +309,7 @@ async def _snapshot(database: Database) -> AsyncIterator[Snapshot]:
 
 
 class _PostgresSnapshot:
-    """The database as it is at one moment, in a transaction that cannot write."""
+    """A snapshot of the database in a read-only transaction."""
 
     anchored = False
 

@@ -1,7 +1,7 @@
-"""Which nodes live, and how they wake each other.
+"""The live nodes, and how they wake each other.
 
 Each node renews its lease, by the database's clock. A node whose lease ran out is gone.
-A wake-up is a hint for one node that something may have happened. Losing one costs time only.
+A wake-up is a hint to a node that something may have happened. A lost hint only costs time.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from handraise.stores.postgres.database import Connection, Database
 PRESENT: LiteralString = """(
         nodes.until > '-infinity'
         AND greatest(nodes.until, pg_postmaster_start_time() + nodes.lease) > statement_timestamp())"""
-"""Whether a node lives. While the database was away nobody could say so: from its start on each has a lease anew.
+"""SQL: whether a node lives. A restarted database gives each node a new lease, because none could renew meanwhile.
 
-As of the statement's begin, from before it looked: a node that says in time that it lives is never taken for dead.
+It uses the start time of the statement, so that a node that renews in time is never taken for dead.
 """
 LIVES: LiteralString = f"""EXISTS (SELECT FROM nodes WHERE nodes.name = owner AND {PRESENT})"""
-"""Whether the `owner` of a round lives."""
+"""SQL: whether the `owner` of a round lives."""
 
 _BEAT: LiteralString = """
     INSERT INTO nodes (name, until, lease, lease_id, first)
@@ -37,7 +37,7 @@ _BEAT: LiteralString = """
         ELSE excluded.lease_id END
     RETURNING lease_id"""
 _CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None)
-"""A clock that goes on while the computer sleeps, where there is one."""
+"""A clock that runs while the computer sleeps, if the system has one."""
 
 
 class NodePresence:
@@ -46,23 +46,23 @@ class NodePresence:
     def __init__(self, database: Database, name: str, lease: float) -> None:
         self._database = database
         self.line: Database = database.aside()
-        """For what the other nodes wait for."""
+        """The separate connection for heartbeats and wake-ups."""
         self.name = name
         self.lease = lease
         self._lease_id = ""
         self._sure_until = 0.0
 
     def lease_id(self) -> str:
-        """The name of our lease_id; empty when it may have ended, or soon would."""
+        """The id of our lease; empty if it may have ended or soon will."""
         return self._lease_id if _ticks() < self._sure_until else ""
 
     async def enter(self) -> None:
-        """Be present from now on."""
+        """Register this node."""
         await self.line.open()
         await self.beat()
 
     async def beat(self) -> None:
-        """Be present for another lease, and set the clock."""
+        """Renew the lease, and set the clock."""
 
         async def beat(db: Connection) -> None:
             # A late heartbeat reply proves nothing.
@@ -97,7 +97,7 @@ def _ticks() -> float:
 
 
 Told: TypeAlias = Callable[[str, str, bytes], None]
-"""Called with the node that gives a hint, the token that it is about, and what it brings."""
+"""Called with the node that sends a hint, the token of the round, and the message."""
 
 _FULL = 7_900
 """PostgreSQL takes fewer than 8,000 bytes in one notification."""
@@ -106,7 +106,7 @@ _PAUSE = 0.2
 
 
 class WakeUps:
-    """Sends the hints of one node, and hears those which are for it."""
+    """Sends and receives the hints of one node."""
 
     def __init__(self, database: Database, node: NodePresence, told: Told) -> None:
         self._database = database
@@ -118,7 +118,7 @@ class WakeUps:
         self._hearing = asyncio.Event()
 
     async def start(self) -> None:
-        """Listen, from now on if the database is there."""
+        """Start listening, as soon as the database is there."""
         if self._listening is None:
             self._listening = asyncio.create_task(self._listen(), name="handraise hints")
             with suppress(TimeoutError):
@@ -126,7 +126,7 @@ class WakeUps:
                     await self._hearing.wait()
 
     async def stop(self) -> None:
-        """Neither listen nor send any more."""
+        """Stop listening and sending."""
         tasks = [task for task in (self._listening, self._sending) if task is not None]
         self._listening = self._sending = None
         for task in tasks:
@@ -134,7 +134,7 @@ class WakeUps:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def give(self, node: str, token: str, delivered: bytes = b"") -> None:
-        """Hint to a node, soon, that something happened to a round."""
+        """Queue a hint to a node that something happened to a round."""
         self._waiting.setdefault(node, []).append(_written(token, delivered))
         if self._sending is None or self._sending.done():
             self._sending = self._database.begin(self._send)
@@ -165,7 +165,7 @@ class WakeUps:
 
 
 def _written(token: str, delivered: bytes) -> str:
-    """One hint. A message that is too long to send is left for the other node to fetch."""
+    """One hint. The other node must fetch a message that is too long to send."""
     return f"{token}:{delivered.hex()}" if 0 < len(delivered) < _LONGEST else token
 
 
@@ -178,7 +178,7 @@ def _read(hint: str) -> tuple[str, bytes]:
 
 
 def _packed(sender: str, hints: list[str]) -> list[str]:
-    """The hints in as few payloads as they fit into."""
+    """The hints, packed into as few payloads as possible."""
     packed = [sender]
     for hint in hints:
         if len(packed[-1]) + len(hint) >= _FULL:

@@ -1,4 +1,4 @@
-"""The tables of rounds, of the journal and of flows, for pausing and resuming."""
+"""The tables of rounds, the journal and flows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _TAKE_DELIVERED: LiteralString = """
     WHERE token = %(token)s AND owner = %(node)s AND digest IS NOT NULL AND outcome IS NULL
         AND set_config('synchronous_commit', 'off', true) IS NOT NULL
     RETURNING answers"""
-# A take-up need not wait for the disk: should it be lost, the round is this node's as before, and goes on here.
+# This need not wait for the disk: if it is lost, the round still belongs to this node and continues here.
 _SETTLE: LiteralString = """
     UPDATE rounds SET outcome = %(kind)s, outcome_value = %(value)s, until = %(until)s WHERE token = %(token)s"""
 _SETTLE_AND_END: LiteralString = """
@@ -90,16 +90,16 @@ _PROLONG_FLOW: LiteralString = "UPDATE flows SET deadline = %s, proof = %s WHERE
 
 
 class RoundOwner(NamedTuple):
-    """The other node where a round is parked, which lives."""
+    """The other live node where a round is parked."""
 
     node: str
     lease_id: str
     delivered: bytes = b""
-    """The answers that are taken in its name, sealed for it; nothing when it has to take them up itself."""
+    """The answers, sealed for that node; None when it must fetch them itself."""
 
 
 class PostgresRounds:
-    """The rounds, journals and flows in a database, as one node sees them: a part of `PostgresStore`."""
+    """The rounds, journals and flows of one node in a database: a part of `PostgresStore`."""
 
     def __init__(self, database: Database, writer: EventWriter, node: str) -> None:
         self.database = database
@@ -117,7 +117,7 @@ class PostgresRounds:
         query = "SELECT 1 FROM rounds WHERE token = %s AND questions = %s"
         if await self.database.one(query, (record.token, params["questions"])) is None:
             raise StoreError("a round with this token exists already")
-        # Sealed by this very call: it was written, and the connection was lost before we heard of it.
+        # Sealed by this call: it was written, and the connection was lost before the reply.
 
     async def find_round(self, token: str) -> RoundRecord | None:
         row = await self.database.one(_FIND, (_text(token),))
@@ -132,12 +132,12 @@ class PostgresRounds:
     async def take_answers(
         self, token: str, use: RoundUse, events: Sequence[Record]
     ) -> tuple[ConsumeResult, RoundOwner | None]:
-        """The reply to the retry, and the handler's node if it is another one."""
+        """The reply to the retry, and the handler's node if it is another node."""
         sealer, sealed = self.database.sealer, b""
         while True:
             row = await self.database.one(_JUDGED, (self._node_name, _text(token)))
             if row is not None and sealed and row[_DIGEST] == sealed:
-                # By us; the connection was lost before we heard of it.
+                # Ours: the connection was lost before the reply.
                 taken = ConsumeResult("first", since=use.now)
             else:
                 taken = rows.judge(sealer, token, row, use)
@@ -152,8 +152,8 @@ class PostgresRounds:
                 return taken, owner
 
     def _sealed_for(self, owner: RoundOwner, token: str, delivered: DeliveredAnswers) -> RoundOwner:
-        """The answers to send to the owner, sealed before the answers are kept: from then on they are waited for."""
-        if not owner.lease_id:  # a node of an earlier version, which takes them up itself
+        """The answers for the owner, sealed before they are stored: after that the owner waits for them."""
+        if not owner.lease_id:  # a node of an earlier version, which fetches them itself
             return owner
         return owner._replace(
             delivered=rows.dump_delivered(self.database.sealer, token, owner.lease_id, delivered)
@@ -172,14 +172,14 @@ class PostgresRounds:
         return DeliveredAnswers({entry.key: entry.value for entry in given}, now)
 
     def unpack(self, token: str, sealed: bytes, lease_id: str) -> DeliveredAnswers | None:
-        """The answers that were brought to a round of this node; None unless they are for this very lease of it."""
+        """The answers to a round of this node; None unless they are for its current lease."""
         try:
             return rows.load_delivered(self.database.sealer, token, lease_id, sealed)
         except StoreError:
             return None
 
     async def disown(self, token: str) -> None:
-        """The handler is not here: any node that waits for the round may go on with it."""
+        """Release a round whose handler is not here, so that any waiting node may continue it."""
         query = "UPDATE rounds SET owner = NULL WHERE token = %s AND owner = %s AND outcome IS NULL"
         await self.database.change(query, (token, self._node_name))
 
@@ -201,7 +201,7 @@ class PostgresRounds:
                 )
                 found = await db.execute(query, ([entry for *_, entry in tried], call_id))
                 position, written = await found.fetchone() or (0, 0)
-                if written:  # the first try wrote it, and then its connection was lost
+                if written:  # the first try wrote it before its connection was lost
                     return
                 tried = rows.dump_entries(sealer, call_id, position, entries)
                 async with db.cursor() as cursor:
@@ -248,12 +248,12 @@ class PostgresRounds:
         return 0 if row is None else int(row[0])
 
     async def taken(self) -> list[str]:
-        """The rounds of this node that were answered and did not go on yet."""
+        """The answered rounds of this node without an outcome."""
         query = "SELECT token FROM rounds WHERE owner = %s AND digest IS NOT NULL AND outcome IS NULL"
         return [token for (token,) in await self.database.all(query, (self._node_name,))]
 
     async def still_elsewhere(self, tokens: Sequence[str]) -> set[str]:
-        """Those of the rounds that did not go on, and whose node lives."""
+        """Those of the rounds without an outcome whose node lives."""
         query = f"SELECT token FROM rounds WHERE token = ANY(%s) AND outcome IS NULL AND {LIVES}"  # noqa: S608 - SQL of ours, no input
         return {token for (token,) in await self.database.all(query, (list(tokens),))}
 
@@ -288,7 +288,7 @@ class PostgresRounds:
                 {"id": elicitation_id, "person": person, "deadline": flow.deadline, "proof": proof},
                 events,
             )
-            if done:  # else it was prolonged meanwhile
+            if done:  # otherwise it was extended meanwhile
                 return True
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
@@ -305,5 +305,5 @@ def _owner_of(row: Sequence[Any] | None) -> RoundOwner | None:
 
 
 def _text(token: str) -> str:
-    """PostgreSQL takes no NUL in a text; no token of ours has one."""
+    """A text without NUL, which PostgreSQL refuses. Our tokens have none."""
     return token.replace("\0", "\ufffd")

@@ -13,7 +13,7 @@ SCHEMA: Final = "handraise"
 VERSION: Final = 6
 """The version of all tables. A change of any table raises it."""
 _LOCK = 0x68616E6472
-"""The advisory lock under which one node makes the tables while the others wait."""
+"""The advisory lock for making the tables."""
 _TABLES: Final[LiteralString] = """
     CREATE TABLE version (step integer PRIMARY KEY);
     CREATE TABLE nodes (
@@ -111,9 +111,9 @@ _TABLES: Final[LiteralString] = """
 
 
 async def make_tables(db: AsyncConnection[Any]) -> None:
-    """Make the tables where there are none. StoreError when another version of Handraise made them.
+    """Make the tables if they do not exist. StoreError when another version of Handraise made them.
 
-    Safe when several nodes start at once: one makes them, the others wait and find them.
+    Several nodes may start at once: one makes the tables, the others wait.
     """
     if await _require_version(db):
         return
@@ -128,8 +128,8 @@ async def make_tables(db: AsyncConnection[Any]) -> None:
 
 
 async def _require_version(db: AsyncConnection[Any]) -> bool:
-    """Whether the tables are there. StoreError when they have another version."""
-    # Not to_regclass: it may remember, from before we waited for the lock, that there was no such table.
+    """Whether the tables exist. StoreError when they have another version."""
+    # Not to_regclass: it may still answer from before we waited for the lock.
     query = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'version'"
     if await (await db.execute(query, (SCHEMA,))).fetchone() is None:
         return False

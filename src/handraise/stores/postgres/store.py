@@ -1,4 +1,4 @@
-"""The tables of one database as the store of one node."""
+"""The store of one node in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PostgresTickets:
     """Parked calls in a database."""
 
     def __init__(self, database: Database, node: str, start: Callable[[], Awaitable[None]]) -> None:
-        """`start` has others know that this node lives."""
+        """`start` registers this node."""
         self._database = database
         self._node = node
         self._start = start
@@ -84,7 +84,7 @@ class PostgresTickets:
     async def take(self, key: str, *, was: str, holder: str) -> bool:
         query = (
             "UPDATE tickets SET holder = %(holder)s WHERE key = %(key)s AND NOT sent AND outcome IS NULL"
-            " AND holder IN (%(was)s, %(holder)s)"  # ours already: written, and the connection lost
+            " AND holder IN (%(was)s, %(holder)s)"  # ours already: the connection was lost after the write
         )
         return await self._database.change(query, {"key": key, "was": was, "holder": holder}) == 1
 
@@ -102,7 +102,7 @@ class PostgresTickets:
         return await self._database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
 
     async def _bound(self, db: Connection, key: str) -> rows.TicketColumns | None:
-        """The columns that sealed ones are bound to; the row is ours until the transaction ends."""
+        """The columns that sealed ones are bound to. The row is locked until the transaction ends."""
         row = await (await db.execute(_BOUND, (key,))).fetchone()
         return None if row is None else rows.bound_columns(self._database.sealer, row)
 
@@ -148,14 +148,14 @@ class PostgresSecrets:
 
 
 class PostgresStore(PostgresRounds):
-    """Keeps everything in one PostgreSQL database, its contents sealed; any number of nodes may share it.
+    """Keeps everything in one PostgreSQL database, with sealed contents. Any number of nodes may share it.
 
-    - `url`: `postgresql://…`, as libpq takes it.
+    - `url`: `postgresql://…`, for libpq.
     - `keys`: the keys that seal contents: the same for all nodes. The first one seals, all of them open.
     - `patience`: how long callers wait while the database is away.
-    - `lease`: for how long a node that was not heard of is still taken to be there.
-    - `poll`: how often a node looks for itself at what it was given no hint of.
-    - `connections`: how many statements may be under way at once. Two more connections keep in touch with other nodes.
+    - `lease`: how long a silent node still counts as alive.
+    - `poll`: how often a node checks for changes without a hint.
+    - `connections`: how many statements may run at once. Two more connections are for contact with other nodes.
     """
 
     durable = True
@@ -186,11 +186,11 @@ class PostgresStore(PostgresRounds):
         await self.database.open()
 
     def signing_secrets(self, *, make: bool = True) -> list[bytes]:
-        """The keys of its ledger, the same on every node: it signs with the first. The others verify."""
+        """The keys of its ledger, the same on every node. The first one signs, all verify."""
         return self.database.sealer.derived("handraise/ledger")
 
     async def secret_for(self, purpose: str) -> bytes:
-        """A secret that all nodes have, for a purpose of its own."""
+        """A secret for one purpose, the same on all nodes."""
         return self.database.sealer.derived(purpose)[0]
 
     async def other_nodes(self) -> int | None:

@@ -1,6 +1,6 @@
-"""The rounds that one node watches: its own parked rounds that others answer, and others' rounds that it waits for.
+"""Watch rounds: this node's parked rounds that others answer, and others' rounds that this node waits for.
 
-One listener for hints and one poller a node, however many rounds there are; and a heartbeat, which says that it lives.
+Each node has one listener for hints, one poller and one heartbeat, however many rounds there are.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from handraise.stores.postgres.rounds import PostgresRounds, RoundOwner
 logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN = 5.0
-"""When a waiting request looks for itself, should poller and listener both be of no help."""
+"""Seconds after which a waiting request checks by itself, if neither poller nor listener helps."""
 
 
 class RoundWatcher:
-    """The eyes and ears of one node."""
+    """Watches the rounds of one node."""
 
     def __init__(self, database: Database, node: NodePresence, rounds: PostgresRounds, poll: float) -> None:
         self._node = node
@@ -37,7 +37,7 @@ class RoundWatcher:
         self._chores: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Be present, from the first thing on that others may ask this node about."""
+        """Register this node and start watching."""
         if not self._present:
             async with self._starting:
                 if not self._present:
@@ -48,7 +48,7 @@ class RoundWatcher:
                     self._present = (beating, polling)
 
     async def stop(self) -> None:
-        """Be present no more."""
+        """Stop watching and unregister."""
         if not self._present:
             return
         tasks = [*self._present, *self._chores]
@@ -65,11 +65,11 @@ class RoundWatcher:
     # Rounds that are parked here.
 
     def on_answered(self, answered: OnAnswered) -> None:
-        """Call this with every round of ours that another node answered."""
+        """Call `answered` for every round of this node that another node answered."""
         self._listeners.append(answered)
 
     def went_on(self, token: str) -> None:
-        """Tell who waits for a round of ours."""
+        """Wake the nodes that wait for a round of this node."""
         for node in self._askers.pop(token, ()):
             self._hints.give(node, token)
 
@@ -89,13 +89,13 @@ class RoundWatcher:
     # Rounds of others that somebody here waits for.
 
     def expect(self, token: str, owner: RoundOwner) -> None:
-        """Tell the node where a round is parked that it was answered, and listen for what comes of it."""
+        """Tell the node of a parked round that it was answered, and wait for its outcome."""
         if token not in self._changes:
             self._changes[token] = asyncio.Event()
             self._hints.give(owner.node, token, owner.delivered)
 
     async def wait_for_change(self, token: str) -> None:
-        """Wait until a round may have gone on."""
+        """Wait until a round may have an outcome."""
         change = self._changes.setdefault(token, asyncio.Event())
         try:
             async with asyncio.timeout(_LOOK_AGAIN):

@@ -1,4 +1,4 @@
-"""Few transactions and few statements for what many callers write at once."""
+"""Combine the writes of many callers into few transactions and statements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Callers: TypeAlias = list[tuple[asyncio.Future[None], Sequence[T]]]
 
 
 class WriteBatcher(Generic[T]):
-    """Gathers what callers give and has it written at once. Each of them waits, and fails, for itself."""
+    """Combines the writes of callers. Each caller waits, and fails, for itself."""
 
     def __init__(
         self, file: SqliteFile, work: Callable[[sqlite3.Connection, Sealer, Sequence[T]], None]
@@ -28,7 +28,7 @@ class WriteBatcher(Generic[T]):
         self._gathering: tuple[asyncio.AbstractEventLoop, Callers[T]] | None = None
 
     def write(self, items: Sequence[T]) -> asyncio.Future[None]:
-        """Write these, together with what others give in this turn of the loop; then they are on disk."""
+        """Write these together with other writes of this turn of the loop. On return they are on disk."""
         loop = asyncio.get_running_loop()
         if self._gathering is None or self._gathering[0] is not loop:
             self._gathering = loop, []
@@ -46,7 +46,7 @@ class WriteBatcher(Generic[T]):
     def _tell(self, callers: Callers[T], written: asyncio.Future[None]) -> None:
         error = written.exception()
         if error is not None and len(callers) > 1:
-            for caller in callers:  # whose fault it is comes out when each is written alone
+            for caller in callers:  # find the failing one by writing each alone
                 self._send([caller])
             return
         for done, _ in callers:
@@ -59,7 +59,7 @@ class WriteBatcher(Generic[T]):
 
 
 _MOST: Final = 64
-"""Rows in one statement at most. Sizes are powers of two, so that few statements have to be prepared, and stay so."""
+"""The most rows in one statement. Sizes are powers of two, so that few statements are prepared."""
 
 
 def insert(db: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -1,7 +1,7 @@
 """One SQLite file: its connection, its worker thread, its transactions, the version of its tables.
 
-Everything that waits when the worker gets to it shares one transaction, so that many who write at once share one
-sync of the disk. A caller returns only after that transaction is on disk.
+All waiting work shares one transaction, so that concurrent writers share one sync of the disk. A caller returns only
+after that transaction is on disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from handraise.stores.seal import Sealer, key_file_beside, require_keys
 
 
 class Worker:
-    """Does what it is given, in order. Its thread begins with the first work, and ends when nobody has it any more."""
+    """Does work in order. Its thread starts with the first work, and ends with the last reference to the worker."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,7 +33,7 @@ class Worker:
         self._begun = False
 
     def do(self, work: Callable[[], None]) -> None:
-        """Have something done soon, by the thread. The work itself must report its errors."""
+        """Queue work for the thread. The work must report its errors itself."""
         if not self._begun:
             self._begin()
         self._work.put(work)
@@ -43,20 +43,20 @@ class Worker:
             if not self._begun:
                 self._begun = True
                 weakref.finalize(self, self._work.put, None)
-                # A daemon: a program that ends does not wait for it, and what is not acknowledged may be lost.
+                # A daemon: a program that ends does not wait for it. Unacknowledged work may be lost.
                 threading.Thread(target=_do_all, args=(self._work,), name=self._name, daemon=True).start()
 
 
 def _do_all(work: SimpleQueue[Callable[[], None] | None]) -> None:
     while (each := work.get()) is not None:
         each()
-        del each  # it may be all that keeps the worker
+        del each  # it may be the last reference to the worker
 
 
 T = TypeVar("T")
 
 FileWork: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
-"""Something to do in the worker thread, with the connection and with what seals contents.
+"""Work for the worker thread; it gets the connection and the sealer.
 
 Work that writes may run twice, the first time rolled back, so it must change nothing but the database.
 """
@@ -64,19 +64,19 @@ Work that writes may run twice, the first time rolled back, so it must change no
 _VERSION = 4
 """The version of all tables in the file. A change of any table raises it."""
 _PATIENCE = 10.0
-"""How long to wait for another process that writes."""
+"""Seconds to wait for another writing process."""
 _ERASING = 2.0
-"""How long to wait for other connections that read, so that what was erased can leave the write-ahead log."""
+"""Seconds to wait for reading connections, so that erased data can leave the write-ahead log."""
 
 
 class SqliteFile:
     """Runs work on one SQLite file (WAL, synchronous FULL), private to its owner, opened when it is first used.
 
-    It is let go of when that is said, or when nobody has this any more.
+    It is closed by `aclose`, or with the last reference.
     """
 
     _let_go: weakref.finalize[[], SqliteFile]
-    """Closes the connection that is open, once."""
+    """Closes the open connection, once."""
 
     def __init__(
         self,
@@ -94,28 +94,28 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._opened: tuple[sqlite3.Connection, Sealer] | None = None
         self.after_commit: Callable[[sqlite3.Connection], None] = lambda db: None
-        """Runs when a transaction is on disk, before anybody hears of it. Callers get its error."""
+        """Runs after a commit, before callers return. They get its error."""
 
     def read(self, work: FileWork[T]) -> asyncio.Future[T]:
-        """Run the work and return its result. It sees all earlier writes, and changes nothing."""
+        """Run read-only work and return its result. It sees all earlier writes."""
         return self._take(_Unit(work, writes=False))
 
     def write(self, work: FileWork[T], *, gathered: bool = False) -> asyncio.Future[T]:
         """Run the work and return its result once all its changes are on disk. If it fails, nothing changes.
 
-        `gathered`: it is the work of many already, and waits for no more.
+        `gathered`: the work is combined already, and does not wait for more.
         """
         return self._take(_Unit(work, writes=True), gathered=gathered)
 
     async def flush(self) -> None:
-        """Take what was deleted out of the write-ahead log, unless another connection reads at this moment.
+        """Remove deleted data from the write-ahead log, unless another connection is reading.
 
-        Cheap, for what is over. To say that something is gone, `purge`.
+        This is cheap, for finished calls. To be sure that data is gone, use `purge`.
         """
         await self.read(lambda db, _: _empty_log(db, patience=0.0))
 
     async def purge(self) -> Leftover | None:
-        """Take deleted and overwritten data off the disk. Return the data left if that cannot be done yet.
+        """Remove deleted and overwritten data from the disk. Returns what is left if that is not possible yet.
 
         It rewrites the file, so it is for commands that erase something, not for every deletion.
         """
@@ -127,7 +127,7 @@ class SqliteFile:
         )
 
     async def aclose(self) -> None:
-        """Let go of the file. It is opened again when it is used again."""
+        """Close the file. The next use opens it again."""
         unit = _Unit(lambda _db, _: self._let_go(), writes=False)
 
         def close() -> None:
@@ -146,7 +146,7 @@ class SqliteFile:
             waiting.append(unit)
         if first and gathered:
             self._worker.do(self._run_waiting)
-        elif first:  # soon, not now: others that write in this turn of the loop join the transaction
+        elif first:  # later in this turn: other writers join the transaction
             unit.loop.call_soon(self._worker.do, self._run_waiting)
         return unit.done
 
@@ -177,12 +177,12 @@ class SqliteFile:
             db = _connect(self.path, self.schema)
             self._opened = db, sealer
             self._let_go = weakref.finalize(self, db.close)
-            self._let_go.atexit = False  # the worker may be at it still
+            self._let_go.atexit = False  # the worker may still use it
         return self._opened
 
 
 class _Unit:
-    """Work of one caller, and what came of it."""
+    """The work of one caller, and its result."""
 
     __slots__ = ("_result", "_work", "done", "error", "loop", "writes")
 
@@ -214,9 +214,9 @@ class _Unit:
 
 
 def _commit(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
-    """Run the units in one transaction. One that fails takes back its own changes and nobody else's.
+    """Run the units in one transaction. A failing unit rolls back only its own changes.
 
-    Few fail, and a savepoint for each costs as much as its work: they run without, and again with if one did.
+    Savepoints are expensive and few units fail: so they run without savepoints, and again with them if one fails.
     """
     if not units:
         return
@@ -230,7 +230,7 @@ def _commit(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> N
 
 
 def _run_together(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> bool:
-    """Commit all of them, or, when one fails, nothing."""
+    """Commit all units; nothing if one fails."""
     db.execute("BEGIN IMMEDIATE")
     for unit in units:
         unit.run(db, sealer)
@@ -242,7 +242,7 @@ def _run_together(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]
 
 
 def _run_apart(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
-    """Commit those that do not fail."""
+    """Commit the units that do not fail."""
     db.execute("BEGIN IMMEDIATE")
     for unit in units:
         db.execute("SAVEPOINT unit")
@@ -269,7 +269,7 @@ def _tell(units: Sequence[_Unit]) -> None:
     for unit in units:
         by_loop.setdefault(unit.loop, []).append(unit)
     for loop, told in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(_tell_all, told)
 
 
@@ -279,11 +279,10 @@ def _tell_all(units: Sequence[_Unit]) -> None:
 
 
 def reading_uri(path: Path) -> str:
-    """The URI that opens a file for reading only, also where nothing can be written beside it.
+    """The URI that opens a file read-only, even on a read-only disk.
 
-    To read a file in WAL mode, SQLite makes files beside it. It cannot do so for an archive on a read-only disk. Such a
-    file does not change, and `immutable` says so. A log that was left beside it holds the newest records: then
-    `immutable` would hide them.
+    To read a file in WAL mode, SQLite makes files beside it, which fails on a read-only disk. Such a file does not
+    change, so `immutable` is right. But if a log is left beside it, `immutable` would hide the newest records.
     """
     log = path.with_name(f"{path.name}-wal")
     archived = not os.access(path.parent, os.W_OK) and not (log.exists() and log.stat().st_size)
@@ -315,7 +314,7 @@ def _connect(path: Path, schema: str) -> sqlite3.Connection:
 
 
 def _switch_to_wal(db: sqlite3.Connection) -> None:
-    """SQLite does not wait by itself when another process switches a new file at the same moment."""
+    """Switch to WAL; wait if another process does so at the same moment, because SQLite does not wait."""
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -328,10 +327,10 @@ def _switch_to_wal(db: sqlite3.Connection) -> None:
 
 
 def _purge(db: sqlite3.Connection) -> bool:
-    """Leave nothing on the disk but what is in the tables; False when another connection is in the way.
+    """Remove everything from the disk that is not in the tables; False when another connection is in the way.
 
-    `secure_delete` overwrites a deleted row in its place. It misses copies from when SQLite rearranged the rows of a
-    page, which stay in the page's free space. VACUUM writes the whole file anew from what is there.
+    `secure_delete` overwrites a deleted row. It misses copies in the free space of pages that SQLite rearranged. VACUUM
+    rewrites the whole file.
     """
     if not _empty_log(db, patience=_ERASING):
         return False
@@ -345,12 +344,12 @@ def _purge(db: sqlite3.Connection) -> bool:
 
 
 def _empty_log(db: sqlite3.Connection, *, patience: float) -> bool:
-    """Move the write-ahead log into the file and cut it to nothing; False when another connection still reads it.
+    """Move the write-ahead log into the file and truncate it; False when another connection still reads it.
 
     SQLite says so in the first column of its reply, and raises nothing.
     """
     end = time.monotonic() + patience
-    db.execute("PRAGMA busy_timeout = 0")  # SQLite would keep everybody from writing while it waits
+    db.execute("PRAGMA busy_timeout = 0")  # SQLite would block all writers while it waits
     try:
         while True:
             busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

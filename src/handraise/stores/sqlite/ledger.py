@@ -59,8 +59,8 @@ CREATE TABLE IF NOT EXISTS contents (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
 """
-# The only writer at a time is the one who has the transaction, so numbers follow commits. They come from the head:
-# a number is never given twice, also after the newest rows were removed.
+# There is one writer at a time, so numbers follow commits. They come from the head, so that a number is never used
+# twice, even after the newest rows were removed.
 
 _PAGE: Final = 1000
 _TRANSIENT: Final = frozenset(
@@ -78,17 +78,17 @@ class SqliteLedger:
         self._together = WriteBatcher(file, self.add)
         self._presence = Presence(file.path, "writer")
         self._open: set[str] = set()
-        """The questions that this process left in flight so far."""
+        """The open questions of this process."""
 
     def attach(self, authenticator: Authenticator) -> None:
         self._heads.authenticator = authenticator
 
     def was_begun(self) -> bool:
-        """Whether a ledger was written to this file, as far as the files beside it tell."""
+        """Whether the files beside this file show that it had a ledger."""
         return self._heads.anchor.path.exists()
 
     def add(self, db: sqlite3.Connection, sealer: Sealer, records: Sequence[Record]) -> None:
-        """Write events inside of a transaction, along with the change that they tell of."""
+        """Write events inside the transaction of their change."""
         if not records:
             return
         writer, head = self._presence.enter(), self._heads.read(db)
@@ -133,7 +133,7 @@ class SqliteLedger:
                 ended, some_wait = await self._file.write(end)
                 count += ended
                 if some_wait:
-                    writers.remove(writer)  # to be looked at again by who comes next
+                    writers.remove(writer)  # the next process looks at them again
         return count
 
     async def place(self, limit: int) -> Head:
@@ -203,13 +203,13 @@ class SqliteLedger:
         return await self._file.purge()
 
     def leave(self) -> None:
-        """Say that this process writes no more. The next process settles the questions that it left in flight."""
+        """Unregister this process. The next process settles its open questions."""
         self._presence.leave(unfinished=bool(self._open))
         self._open.clear()
 
 
 class _Heads:
-    """Reads and writes the head of the ledger inside of transactions, and keeps the anchor behind it."""
+    """Reads and writes the head of the ledger inside transactions, and updates the anchor."""
 
     def __init__(self, file: SqliteFile) -> None:
         self.anchor = AnchorFile(file.path)
@@ -227,7 +227,7 @@ class _Heads:
         return self.authenticator
 
     def read(self, db: sqlite3.Connection) -> Head:
-        """The head, which is authentic and not older than the anchor."""
+        """The head, verified, and not older than the anchor."""
         self._require_own_tables(db)
         head, anchor = _stored_head(db), self.anchor.read()
         if head is not None:
@@ -235,7 +235,7 @@ class _Heads:
         self.authentic.require_newest(head, anchor)
         if head is None:
             head = self.authentic.first()
-        if anchor is None:  # before the first commit: from now on there is no ledger without one
+        if anchor is None:  # before the first commit, so that no ledger exists without it
             self.anchor.create(self.authentic.anchor_of(head))
         return head
 
@@ -248,8 +248,8 @@ class _Heads:
             self._version = version
 
     def has_event(self, db: sqlite3.Connection, name: str) -> bool:
-        """Whether an event that is written only once was written before, by somebody who has the key."""
-        query = (  # without the last words the index is not used
+        """Whether a named event was written before, by somebody with the key."""
+        query = (  # the last condition makes SQLite use the index
             "SELECT body, question, open, writer, name, kept, mac FROM events WHERE name = ? AND name != ''"
         )
         row = db.execute(query, (name,)).fetchone()
@@ -258,7 +258,7 @@ class _Heads:
         return row is not None
 
     def write(self, db: sqlite3.Connection, head: Head) -> None:
-        """Put another head in the place of the one that `read` gave."""
+        """Replace the head."""
         self._moved = True
         change = "UPDATE head SET size = ?, peaks = ?, notes = ?, last = ?, mac = ?"
         if db.execute(change, head).rowcount == 0:
@@ -272,7 +272,7 @@ class _Heads:
         return note
 
     def advance_anchor(self, db: sqlite3.Connection) -> None:
-        """Copy the head that is on disk. Not the one that was written last: it may have been rolled back."""
+        """Copy the committed head into the anchor. The last written head may have been rolled back."""
         if self._moved:
             self._moved = False
             if (head := _stored_head(db)) is not None:
@@ -280,7 +280,7 @@ class _Heads:
 
 
 def _without_repeats(records: Sequence[Record]) -> list[Record]:
-    """The records, without those whose name another one had before."""
+    """The records without repeated names."""
     names = [record.once for record in records]
     return [record for at, record in enumerate(records) if not record.once or names.index(record.once) == at]
 
@@ -306,7 +306,7 @@ def _contents(db: sqlite3.Connection, sealer: Sealer, refs: Collection[str]) -> 
 
 
 def _orphans(db: sqlite3.Connection, writer: str) -> list[bytes]:
-    """The last events of the questions that this writer left in flight and that nobody ended since."""
+    """The last events of a writer's questions that are still open."""
     last: dict[str, bytes] = {}
     for question, body, left_open, by in db.execute(
         "SELECT question, body, open, writer FROM events"
@@ -329,8 +329,8 @@ def _problems(db: sqlite3.Connection, schema: str) -> list[str]:
 
 
 def _changed_tables(db: sqlite3.Connection, schema: str) -> list[str]:
-    """How the tables differ from ours. A view, a trigger or an index of somebody else can give one query other records
-    than the next: the one that is verified, and the one that is shown."""
+    """How the tables differ from ours. The attack: a foreign view, trigger or index shows other
+    records to the verification than to a reader."""
     with contextlib.closing(sqlite3.connect(":memory:")) as ours:
         ours.executescript(schema)
         expected = set(ours.execute(_OBJECTS))
@@ -352,12 +352,12 @@ async def _snapshot(file: SqliteFile, anchor: AnchorFile) -> AsyncIterator[Snaps
 
 
 class _SqliteSnapshot:
-    """The file as it is at one moment, by a connection that cannot write. It makes no files and needs no key."""
+    """A snapshot of the file through a read-only connection. It makes no files and needs no key."""
 
     anchored = True
 
     def __init__(self, file: SqliteFile, anchor: AnchorFile) -> None:
-        self.anchor: Anchor | None = anchor.read()  # first: a database that is read later is at least as new
+        self.anchor: Anchor | None = anchor.read()  # first: the database is read later, so it is not older
         path = file.path
         where = reading_uri(path) if path.exists() else "file::memory:"
         with _reading():
@@ -370,7 +370,7 @@ class _SqliteSnapshot:
 
     def _begin(self, schema: str, *, fresh: bool) -> None:
         db = self._db
-        # Text that is not UTF-8 is a change to be found, not an error.
+        # Text that is not UTF-8 is a change to report, not an error.
         db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         db.execute("PRAGMA trusted_schema = OFF")  # the file may be an attacker's
         if fresh:
@@ -440,7 +440,7 @@ def _fetch(cursor: sqlite3.Cursor, query: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """A file that cannot be read was damaged; one that cannot be reached was not."""
+    """Turn read errors into findings of damage, but not errors of access."""
     try:
         yield
     except (sqlite3.Error, UnicodeError) as error:  # the driver may fail to read SQLite's own error message

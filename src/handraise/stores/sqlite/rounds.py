@@ -1,4 +1,4 @@
-"""The tables of rounds, of the journal and of flows, for pausing and resuming."""
+"""The tables of rounds, the journal and flows."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def end(db: sqlite3.Connection, call_id: str, until: float) -> None:
 
 
 def are_known(db: sqlite3.Connection, sealer: Sealer, now: float) -> bool:
-    """Whether the newest question that waits was sealed with a key that we have."""
+    """Whether we have the key of the newest waiting question."""
     newest = db.execute(
         "SELECT arguments FROM rounds WHERE digest IS NULL AND until IS NULL AND deadline > ?"
         " ORDER BY rowid DESC LIMIT 1",

@@ -1,4 +1,4 @@
-"""Private files beside the database: the anchor of the ledger, and which processes use the database."""
+"""Private files beside the database: the ledger's anchor, and a lock for each process that uses the database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AnchorFile:
         self.path: Path = database.with_name(f"{database.name}.head")
 
     def read(self) -> Anchor | None:
-        """The anchor, or None when there is none. A damaged one is read as one that nobody could have written."""
+        """The anchor; None when there is none. A damaged anchor is returned with an invalid MAC."""
         try:
             with _locked(self.path, os.O_RDONLY) as handle:
                 return _parse(os.read(handle, _RECORD.size + 1))
@@ -34,7 +34,7 @@ class AnchorFile:
             return None
 
     def create(self, anchor: Anchor) -> None:
-        """Make the file, whole and on disk, or leave none behind."""
+        """Create the file completely, or leave none behind."""
         create_file(self.path, _dump(anchor))
         with contextlib.suppress(OSError):  # not every system can sync a folder
             folder = os.open(self.path.parent, os.O_RDONLY)
@@ -44,7 +44,7 @@ class AnchorFile:
                 os.close(folder)
 
     def advance(self, anchor: Anchor) -> None:
-        """Write a newer anchor. Another process may have written a still newer one: that one stays."""
+        """Write a newer anchor, unless another process wrote a still newer one."""
         with _locked(self.path, os.O_RDWR) as handle:
             before = _parse(os.read(handle, _RECORD.size + 1))
             if before.age < anchor.age:
@@ -65,7 +65,7 @@ def _parse(record: bytes) -> Anchor:
 
 @contextlib.contextmanager
 def _locked(path: Path, flags: int) -> Iterator[int]:
-    """The file, while no other process writes to it. A record that is half old and half new would be a false alarm."""
+    """The locked file. A half-written record would be a false alarm."""
     handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
     try:
         if sys.platform == "win32":
@@ -82,7 +82,7 @@ def _locked(path: Path, flags: int) -> Iterator[int]:
 
 
 class Presence:
-    """The presence of one process in a role, a `writer` for instance, from its first act on."""
+    """Registers one process in a role, for example `writer`."""
 
     def __init__(self, database: Path, role: str) -> None:
         self._stem = f"{database.name}.{role}-"
@@ -92,7 +92,7 @@ class Presence:
         self._lock = threading.Lock()
 
     def enter(self) -> str:
-        """Be present; the name by which others know us."""
+        """Register; returns the name by which others know this process."""
         with self._lock:
             if self._handle is None:
                 make_directory(self._folder)
@@ -100,11 +100,11 @@ class Presence:
                 made = self._folder / f".{self._stem}{self._name}"
                 self._handle = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
                 _try_lock(self._handle)
-                made.rename(self._file(self._name))  # it is never seen without its lock
+                made.rename(self._file(self._name))  # it is locked before others can see it
             return self._name
 
     def leave(self, *, unfinished: bool = False) -> None:
-        """Be present no more. With `unfinished`, others find this process as if it had been killed."""
+        """Unregister. With `unfinished`, others treat this process as if it had been killed."""
         with self._lock:
             if self._handle is not None:
                 if not unfinished:
@@ -113,7 +113,7 @@ class Presence:
                 self._handle = None
 
     def is_there(self, name: str) -> bool:
-        """Whether the process of this name is still present."""
+        """Whether the process of this name lives."""
         if (handle := _taken(self._file(name))) is None:
             return self._file(name).exists()
         os.close(handle)
@@ -121,10 +121,10 @@ class Presence:
 
     @contextlib.contextmanager
     def gone(self) -> Iterator[list[str]]:
-        """Those who are gone. Only one process gets a name at a time, and no other process ever gets it if the block
-        ends well.
+        """The processes that are gone. Only one caller gets a name at a time, and no other ever gets it if the block
+        succeeds.
 
-        One that is taken off the list is told of again.
+        A name that the block removes from the list is reported again later.
         """
         taken: dict[str, int] = {}
         try:
@@ -144,7 +144,7 @@ class Presence:
 
 
 def _taken(file: Path) -> int | None:
-    """The lock of a process that is gone; None while it is present, and when somebody else was faster."""
+    """The lock of a process that is gone; None while it lives, or if another caller was faster."""
     try:
         handle = os.open(file, os.O_RDWR)
     except FileNotFoundError:

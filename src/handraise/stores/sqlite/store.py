@@ -1,4 +1,4 @@
-"""The tables of one SQLite file as a store."""
+"""The store in an SQLite file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from handraise.vault.records import SealedSecret
 
 
 class SqliteStore(SingleNode):
-    """Keeps everything in one SQLite file (WAL), its contents sealed, readable by its owner only."""
+    """Keeps everything in one SQLite file (WAL), with sealed contents, readable by its owner only."""
 
     durable = True
 
@@ -41,7 +41,7 @@ class SqliteStore(SingleNode):
         """The gateway's parked calls."""
 
     async def open(self) -> None:
-        """Reach the file, so that one which is none, or keys that open nothing, are told before anything is done."""
+        """Open the file now, so that a wrong file or wrong keys fail early."""
         if not await self._file.read(lambda db, sealer: rounds.are_known(db, sealer, self.now())):
             raise SetupError(
                 f"questions wait in {self._file.path} that were sealed with a key which is not among its keys; "
@@ -49,7 +49,7 @@ class SqliteStore(SingleNode):
             )
 
     def signing_secrets(self, *, make: bool = True) -> list[bytes]:
-        """The key of its ledger: a private file of its own beside the store. With `make` false, it makes no new one."""
+        """The key of its ledger, in a private file beside the store. With `make=False`, no new one is made."""
         path = self._file.path.with_name(f"{self._file.path.name}.signing")
         key = path.with_name(f"{path.name}.key")
         if not key.exists():
@@ -64,7 +64,7 @@ class SqliteStore(SingleNode):
         return [key_file_beside(path)]
 
     async def secret_for(self, purpose: str) -> bytes:
-        """A secret that all who share the file have, for a purpose of its own."""
+        """A secret for one purpose, the same for all users of the file."""
         return await self._file.read(lambda _, sealer: sealer.derived(purpose)[0])
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
@@ -222,7 +222,7 @@ class SqliteSecrets:
 
 
 def _prune_secrets(db: sqlite3.Connection, now: float) -> int:
-    """Delete what has expired; how many went."""
+    """Delete expired rows; returns how many."""
     return db.execute("DELETE FROM secrets WHERE ? >= until", (now,)).rowcount
 
 

@@ -1,4 +1,4 @@
-"""The table of parked calls: the call, its question and its end, sealed."""
+"""The table of parked calls. The call, its question and its outcome are sealed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SqliteTickets:
         self._presence = Presence(file.path, "holder")
 
     async def enter(self) -> str:
-        with self._presence.gone():  # nobody needs their files any more
+        with self._presence.gone():  # their files are not needed now
             return self._presence.enter()
 
     async def gone(self, holders: Collection[str]) -> set[str]:
@@ -94,7 +94,7 @@ class SqliteTickets:
         await self._file.write(update)
 
     def leave(self) -> None:
-        """Say that no call waits in this process any more."""
+        """Unregister this process as a holder of calls."""
         self._presence.leave()
 
     async def prune(self, now: float) -> int:
@@ -111,5 +111,5 @@ def _bound(db: sqlite3.Connection, sealer: Sealer, key: str) -> rows.TicketColum
 
 
 def prune(db: sqlite3.Connection, now: float) -> int:
-    """Delete what is over; how many went."""
+    """Delete what is over; returns how many."""
     return db.execute("DELETE FROM tickets WHERE ? >= deadline", (now,)).rowcount
