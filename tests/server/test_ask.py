@@ -34,7 +34,7 @@ from handraise.forms import DEFAULT_LIMITS, Flag, Limits, Text
 from handraise.questions import FormQuestion, UrlQuestion, with_reasons
 from handraise.revisions import Revision
 from handraise.server.client_requests import FormRequest, Unusable, UrlRequest
-from handraise.wire import parse_question
+from handraise.wire import Buttons, parse_question
 
 ORDER = accept(item="tea", count=2, gift=False)
 RUNS = count()
@@ -91,6 +91,31 @@ async def test_a_confirmation_suggests_no_answer(server: MCPServer, revision: Re
     assert isinstance(asked, types.ElicitRequestFormParams)
     assert asked.requested_schema["properties"] == {"answer": {"type": "boolean", "title": "Go ahead?"}}
     assert asked.requested_schema["required"] == ["answer"]
+
+
+@pytest.mark.shows("D2c", "D2e", "O8")
+async def test_a_confirmation_names_its_buttons_and_its_deadline_and_stays_one_boolean(
+    revision: Revision,
+) -> None:
+    server = Handraise().install(MCPServer("files"))
+
+    @server.tool()
+    async def tidy() -> str:
+        """Asks before it deletes."""
+        question = ask.confirm("Delete 47 files?", yes="Delete 47 files", no="Keep them", timeout=30)
+        return str(await question)
+
+    person = Person(accept(answer=False))
+    async with connect(server, revision, person) as client:
+        assert text_of(await client.call_tool("tidy", {})) == "Declined(by='answer')"
+    (asked,) = person.asked
+    raw = asked.model_dump(by_alias=True, exclude_none=True)
+    assert raw["requestedSchema"]["properties"] == {"answer": {"type": "boolean", "title": "Go ahead?"}}
+    assert raw["requestedSchema"]["required"] == ["answer"]
+    hints = parse_question(raw, revision).hints
+    assert hints.buttons == Buttons("Delete 47 files", "Keep them")
+    assert hints.expires_in is not None
+    assert 0 < hints.expires_in <= 30
 
 
 async def test_questions_at_once_have_typed_answers(server: MCPServer, revision: Revision) -> None:
