@@ -496,10 +496,11 @@ async def test_what_was_right_comes_back_on_every_revision(revision: Revision) -
     person = Person(accept(city="Graz", code="long"), accept(city="Graz", code="GRZ"))
     async with connect(server, revision, person) as client:
         await client.call_tool("trip", {})
-    first, second = (
-        parse_question(each.model_dump(by_alias=True, exclude_none=True), revision) for each in person.asked
-    )
+    raw = [each.model_dump(by_alias=True, exclude_none=True) for each in person.asked]
+    first, second = (parse_question(each, revision) for each in raw)
     assert (first.hints.last_answer, second.hints.last_answer) == ({}, {"city": "Graz"})
+    defaults = [each["requestedSchema"]["properties"]["city"].get("default") for each in raw]
+    assert defaults == [None, None if revision is Revision.JUNE_2025 else "Graz"]  # for every client
 
 
 async def test_a_link_that_is_shown_again_says_how_much_time_is_left() -> None:
