@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from playwright.async_api import Browser, expect
 from tests.another_user import (
     NOBODY,
     as_another_user,
@@ -28,8 +29,13 @@ from tests.another_user import (
     shared_directory,
 )
 from tests.command import HANDRAISE, ROOT
+from tests.desks.web.browsing import Person, has_passkeys, open_room
 from tests.gateway.sides import at_a_terminal, link_in, make_home, model
 from tests.login_shell import from_login_shell
+
+from handraise.desks.passkeys import PasskeyFile
+from handraise.desks.web.sessions import Errand
+from handraise.this_user import local_person
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W9")]
 
@@ -328,6 +334,39 @@ def test_where_proc_is_hidden_the_desk_opens_with_the_desk_code_only(
         assert not Path(
             (tmp_path / "opened").read_text()
         ).exists()  # a link that was used leaves no file behind
+
+
+@only_root
+@pytest.mark.stranger
+async def test_where_proc_is_hidden_the_desk_opens_with_a_passkey(
+    browser: Browser, home: dict[str, str], tmp_path: Path
+) -> None:
+    button = "button.passkey"
+    async with open_room(
+        browser, passkeys=PasskeyFile(tmp_path / "data" / "handraise" / "passkeys.json")
+    ) as room:
+        room.contexts.append(await browser.new_context())
+        person = Person(await room.contexts[0].new_page())
+        await has_passkeys(person.page)
+        await person.page.goto(room.desk.sign_in_url(local_person(), Errand("add", "laptop")))
+        await person.press("main button")
+        await person.armed()
+        await person.press(button)
+        await person.heading("Your passkey works")
+
+        with model(home, tmp_path / "errors", launcher=HIDE_PROC) as side:
+            side.call("archive", title="plans")
+            side.shell(
+                f'script -qec "{INBOX_AS_TYPED}" /dev/null'
+            )  # the model opens the page, and gets no further
+            link = link_in(tmp_path)
+            status, said = post(link)
+            assert (status, "Open the desk with your passkey" in said) == (200, True)
+            await person.page.goto(link)
+            await expect(person.page.locator(button)).to_have_text("Open the desk with your passkey")
+            await person.armed()
+            await person.press(button)
+            await expect(person.page.locator("#inbox")).to_contain_text("my notes asks")
 
 
 def test_without_process_facts_a_gateway_over_http_needs_people(home: dict[str, str]) -> None:

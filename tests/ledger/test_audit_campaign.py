@@ -28,7 +28,7 @@ from handraise.ledger.checkpoints import Tree, leaf_hash
 from handraise.ledger.events import LedgerEvent
 from handraise.ledger.maintenance import LedgerVerdict, erase, retain, verify
 
-SEEDS = range(SEED, SEED + steps(3))
+SEEDS = range(SEED, SEED + steps(8))
 EACH = 250
 
 NOT_THE_LEDGER = {"rounds", "journal", "flows", "secrets", "tickets"}

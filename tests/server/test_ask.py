@@ -34,7 +34,7 @@ from handraise.forms import DEFAULT_LIMITS, Flag, Limits, Text
 from handraise.questions import FormQuestion, UrlQuestion, with_reasons
 from handraise.revisions import Revision
 from handraise.server.client_requests import FormRequest, Unusable, UrlRequest
-from handraise.wire import parse_question
+from handraise.wire import Buttons, parse_question
 
 ORDER = accept(item="tea", count=2, gift=False)
 RUNS = count()
@@ -91,6 +91,31 @@ async def test_a_confirmation_suggests_no_answer(server: MCPServer, revision: Re
     assert isinstance(asked, types.ElicitRequestFormParams)
     assert asked.requested_schema["properties"] == {"answer": {"type": "boolean", "title": "Go ahead?"}}
     assert asked.requested_schema["required"] == ["answer"]
+
+
+@pytest.mark.shows("D2c", "D2e", "O8")
+async def test_a_confirmation_names_its_buttons_and_its_deadline_and_stays_one_boolean(
+    revision: Revision,
+) -> None:
+    server = Handraise().install(MCPServer("files"))
+
+    @server.tool()
+    async def tidy() -> str:
+        """Asks before it deletes."""
+        question = ask.confirm("Delete 47 files?", yes="Delete 47 files", no="Keep them", timeout=30)
+        return str(await question)
+
+    person = Person(accept(answer=False))
+    async with connect(server, revision, person) as client:
+        assert text_of(await client.call_tool("tidy", {})) == "Declined(by='answer')"
+    (asked,) = person.asked
+    raw = asked.model_dump(by_alias=True, exclude_none=True)
+    assert raw["requestedSchema"]["properties"] == {"answer": {"type": "boolean", "title": "Go ahead?"}}
+    assert raw["requestedSchema"]["required"] == ["answer"]
+    hints = parse_question(raw, revision).hints
+    assert hints.buttons == Buttons("Delete 47 files", "Keep them")
+    assert hints.expires_in is not None
+    assert 0 < hints.expires_in <= 30
 
 
 async def test_questions_at_once_have_typed_answers(server: MCPServer, revision: Revision) -> None:
@@ -471,10 +496,11 @@ async def test_what_was_right_comes_back_on_every_revision(revision: Revision) -
     person = Person(accept(city="Graz", code="long"), accept(city="Graz", code="GRZ"))
     async with connect(server, revision, person) as client:
         await client.call_tool("trip", {})
-    first, second = (
-        parse_question(each.model_dump(by_alias=True, exclude_none=True), revision) for each in person.asked
-    )
+    raw = [each.model_dump(by_alias=True, exclude_none=True) for each in person.asked]
+    first, second = (parse_question(each, revision) for each in raw)
     assert (first.hints.last_answer, second.hints.last_answer) == ({}, {"city": "Graz"})
+    defaults = [each["requestedSchema"]["properties"]["city"].get("default") for each in raw]
+    assert defaults == [None, None if revision is Revision.JUNE_2025 else "Graz"]  # for every client
 
 
 async def test_a_link_that_is_shown_again_says_how_much_time_is_left() -> None:

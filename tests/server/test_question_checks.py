@@ -106,6 +106,13 @@ def test_what_is_no_text_is_refused_by_the_arguments_name(
         make(text)
 
 
+@pytest.mark.parametrize("message", ["", " ", "\n\t"], ids=repr)
+@pytest.mark.parametrize("make", [ask.confirm, ask.text, ask.number, lambda message: ask(message, str)])
+def test_a_question_without_a_message_is_refused(make: Callable[[str], Any], message: str) -> None:
+    with pytest.raises(UsageError, match=r"^message has to be a sentence that the person can answer"):
+        make(message)
+
+
 @pytest.mark.parametrize(
     "make",
     [

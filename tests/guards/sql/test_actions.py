@@ -113,6 +113,7 @@ def test_tables_that_are_only_read_come_behind_the_changes() -> None:
         "EXPLAIN ANALYZE DELETE FROM people",
         "CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ DELETE FROM people $$",
         "CREATE FUNCTION f(x INT) RETURNS INT RETURN x",
+        "CREATE FUNCTION f() RETURNS INT AS TABLE SELECT * FROM people",
         "CREATE PROCEDURE f() LANGUAGE sql AS 'DELETE FROM people'",
         "CREATE TRIGGER t BEFORE INSERT ON people EXECUTE FUNCTION f()",
         "CREATE RULE r AS ON INSERT TO people DO DELETE FROM orders",

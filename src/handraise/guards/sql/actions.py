@@ -48,7 +48,7 @@ class SqlAction:
 
 
 def kind_of(nodes: Sequence[exp.Expr]) -> StatementKind:
-    """The kind of a statement, by its nodes. Raises `Unreadable` for one whose effect cannot be seen."""
+    """The kind of a statement, by its nodes. Raises `UnreadableSql` for one whose effect cannot be seen."""
     statement = nodes[0]
     if (command := next((node for node in nodes if isinstance(node, exp.Command)), None)) is not None:
         raise UnreadableSql(f"The guard cannot see what {_word(command.name)} does.")
@@ -68,7 +68,7 @@ def changes_of(
 ) -> Iterator[SqlAction]:
     """Everything that a statement changes. A change of a view names the tables behind it, too.
 
-    Raises `Unreadable` when a change has no name, or one that is too long to be shown.
+    Raises `UnreadableSql` when a change has no name, or one that is too long to be shown.
     """
     for node in nodes:
         if isinstance(node, _ALSO_WRITES) and not isinstance(node.parent, exp.When):

@@ -102,7 +102,7 @@ class SqlReader:
         self._in_views: dict[Relation, list[str]] = {}
 
     def read(self, text: str) -> SqlEffects:
-        """Read a text. Raises `Unreadable` when its effects cannot be told for sure, or not be shown."""
+        """Read a text. Raises `UnreadableSql` when its effects cannot be told for sure, or not be shown."""
         try:
             return self._read(parse(text, self._dialect))
         except UnknownTable as error:

@@ -53,7 +53,7 @@ class ParsedSql:
 
 
 def parse(text: str, dialect: str) -> ParsedSql:
-    """The statements of a text. Raises `Unreadable`, or `RecursionError`."""
+    """The statements of a text. Raises `UnreadableSql`, or `RecursionError`."""
     tokens = _tokens(text, dialect)
     try:
         found = Dialect.get_or_raise(dialect).parser().parse(tokens, text)

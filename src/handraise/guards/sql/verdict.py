@@ -112,7 +112,7 @@ def message(verdict: SqlVerdict, text: str, also: str | None = None) -> str:
     """The question: every change and every table by name, the cost, and then the statement itself.
 
     The names come first: a client may show the beginning of a long question only, and a long text may hide a change.
-    Raises `Unreadable` when they leave no room for the statement.
+    Raises `UnreadableSql` when they leave no room for the statement.
     """
     told = "\n".join(f"- {reason}" for reason in (*([also] if also else []), *reasons(verdict)))
     before = f"Run this SQL?\n\n{told}\n\n{_heading(verdict, text)}\n"
