@@ -46,10 +46,10 @@ class Pane:
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-t", "t", "-l", text)
 
-    def paste(self, text: str) -> None:
-        """Paste without marking it as pasted: everything arrives at once, Tabs and all."""
+    def paste(self, text: str, *, marked: bool = False) -> None:
+        """Paste a text, Tabs and all. Most terminals mark what was pasted; without that it arrives as keys."""
         self.tmux("set-buffer", text)
-        self.tmux("paste-buffer", "-t", "t")
+        self.tmux("paste-buffer", "-t", "t", *(["-p"] if marked else []))
 
     def click(self, text: str) -> None:
         """Press and let go the left button of a mouse, as a terminal reports it."""

@@ -82,6 +82,11 @@ class Sitting:
             self.app.post_message(events.Key(key, key if len(key) == 1 else None))
         await self.settle()
 
+    async def paste(self, text: str) -> None:
+        """Paste a text, as a terminal hands it over that marks what was pasted."""
+        self.app.post_message(events.Paste(text))
+        await self.settle()
+
     async def click(self, text: str) -> None:
         """Click on a text on the screen."""
         lines = (await self.sees(text)).split("\n")

@@ -76,6 +76,52 @@ async def test_keys_that_arrive_together_land_where_a_tab_among_them_leads() -> 
 
 
 @pytest.mark.shows("D10")
+async def test_pasted_text_is_there_once_and_its_tabs_go_from_field_to_field() -> None:
+    form = Form.by_hand(Text("a"), Text("b"), Text("c"), Text("d", required=False, max_length=1000))
+    async with sitting(form_question(form=form)) as here:
+        await here.paste("one\ttwo\tthree\nmore")
+        await here.sees("Only the first line of what you pasted fits here.")
+        await here.press("tab")
+        await here.paste("x\ty")
+        await here.press("f5")
+        answer = (await here.decision()).answer
+    assert answer == Accepted({"a": "one", "b": "two", "c": "three", "d": "x\ty"})
+
+
+@pytest.mark.shows("D4")
+async def test_pasted_text_presses_no_button() -> None:
+    async with sitting(samples.confirm()) as here:
+        for _ in range(5):
+            await here.paste("y\n\ty\n")
+            await here.press("tab")
+        assert here.undecided()
+
+
+@pytest.mark.shows("D10")
+async def test_arrows_go_from_field_to_field_and_scroll_where_there_is_none() -> None:
+    form = Form.by_hand(*(Text(f"field_{number}") for number in range(9)))
+    async with sitting(form_question(form=form)) as here:
+        await here.press("down", "down")
+        await here.sees("Field 3 of 9")
+        await here.press("up")
+        await here.sees("Field 2 of 9")
+    async with sitting(samples.confirm(), size=(60, 12)) as here:
+        await here.press("f9", *["down"] * 20)
+        await here.sees("leaves the question waiting")
+
+
+@pytest.mark.shows("D2f")
+async def test_page_down_reads_on_before_it_moves_through_a_list() -> None:
+    async with sitting(samples.long(2_000, 30)) as here:
+        await here.sees("there is more to read: PgDn", "› ( ) City 0")
+        while "there is more to read" in here.screen():
+            await here.sees("› ( ) City 0")
+            await here.press("pagedown")
+        await here.press("pagedown")
+        await here.sees("› ( ) City 7")
+
+
+@pytest.mark.shows("D10")
 async def test_enter_picks_what_is_highlighted_and_goes_on() -> None:
     form = Form.by_hand(Choice("size", ["s", "m"]), Text("name"))
     async with sitting(form_question(form=form)) as here:

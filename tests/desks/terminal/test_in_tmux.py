@@ -44,10 +44,11 @@ def test_a_confirmation_is_in_sight_at_80x24_and_answered_with_one_key() -> None
 
 
 @pytest.mark.shows("D10")
-def test_pasted_text_with_tabs_fills_seven_fields() -> None:
+@pytest.mark.parametrize("marked", [True, False])
+def test_pasted_text_with_tabs_fills_seven_fields(marked: bool) -> None:
     with tmux("seven") as pane:
         pane.ready()
-        pane.paste("one\ttwo\tthree\tfour\tfive\tsix\t12.5")
+        pane.paste("one\ttwo\tthree\tfour\tfive\tsix\t12.5", marked=marked)
         pane.sees("12.5")
         pane.keys("F5")
         said = pane.sees("DECIDED")

@@ -95,5 +95,7 @@ async def test_five_thousand_events_fit_a_screen_a_phone_and_paper(tmp_path: Pat
             await page.goto(file.as_uri())
             assert await page.evaluate("document.documentElement.scrollWidth") <= width
             assert await page.locator("svg.chart").count() == 2
+            drawn = "strips => Math.min(...strips.map(strip => strip.getBoundingClientRect().width))"
+            assert await page.locator(".breakdown .strip").evaluate_all(drawn) > 60, "every row has its bar"
             await page.close()
     assert complaints == []

@@ -14,6 +14,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 
 from handraise.desks.present import kind_of
+from handraise.desks.terminal.fields import LineInput
 from handraise.desks.terminal.screens import (
     Apart,
     ConfirmScreen,
@@ -58,6 +59,14 @@ class ClosingScreen(Screen[None]):
 
     def action_close(self) -> None:
         self.app.exit()
+
+
+def _at_tabs(text: str) -> list[events.Event]:
+    """Pasted text for several fields, as a row of a spreadsheet is: a Tab goes to the next one."""
+    parts: list[events.Event] = []
+    for piece in text.split("\t"):
+        parts += [events.Key("tab", "\t"), events.Paste(piece)]
+    return parts[1:]
 
 
 class DeskApp(App[None]):
@@ -105,13 +114,18 @@ class DeskApp(App[None]):
             event = await self._typed.get()
             if not self.turns.quiet.hears():
                 continue
-            if isinstance(event, events.Key) and isinstance(self.screen, QuestionScreen):
-                self.screen.before_key(event.key)
-            focused = self.screen.focused
-            await super().on_event(event)
-            await self._settled(
-                [*(focused.ancestors_with_self if focused is not None else [self.screen]), self]
-            )
+            parts = [event]
+            if isinstance(event, events.Paste) and isinstance(self.screen.focused, LineInput):
+                parts = _at_tabs(event.text)
+            for part in parts:
+                await self._hand_over(part)
+
+    async def _hand_over(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and isinstance(self.screen, QuestionScreen):
+            self.screen.before_key(event.key)
+        focused = self.screen.focused
+        await super().on_event(event)
+        await self._settled([*(focused.ancestors_with_self if focused is not None else [self.screen]), self])
 
     async def _settled(self, pumps: list[MessagePump]) -> None:
         """Wait until the key has gone all its way: from where it was typed up to the screen and the application."""

@@ -55,10 +55,10 @@ class LineInput(Input):
     def __init__(self, value: str, placeholder: str) -> None:
         super().__init__(value, placeholder, highlighter=_Visible(), select_on_focus=False, compact=True)
 
-    def _on_paste(self, event: events.Paste) -> None:
+    def on_paste(self, event: events.Paste) -> None:
+        """Say what is left out. Textual calls the handler of `Input` as well, and that one inserts the text."""
         if len(event.text.splitlines()) > 1:
-            self.post_message(LeftOut())
-        super()._on_paste(event)
+            self.call_later(self.post_message, LeftOut())  # after the change, which takes back older notes
 
 
 class DateInput(LineInput):

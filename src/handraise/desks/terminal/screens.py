@@ -20,7 +20,7 @@ from textual.widget import Widget
 from handraise.desks.fill import Entries, Filled, draft_of, edited, fill, suggest, take_draft
 from handraise.desks.present import Button, Presentation, present, wrong_with
 from handraise.desks.queue import Verdict
-from handraise.desks.terminal.fields import FieldBlock, LineInput, Picker
+from handraise.desks.terminal.fields import DateInput, FieldBlock, LineInput, LinesInput, Picker
 from handraise.desks.terminal.writing import LONGEST, Bar, Plain, Quoted, Row
 from handraise.desks.turns import Block, Turns
 from handraise.desks.waiting import DeskAnswer, Waiting
@@ -61,6 +61,10 @@ def _act_text(key: str, label: str) -> Text:
     return Text.assemble((f" {label} ", "bold reverse"), (f" {key}" if key else "", "dim"))
 
 
+class Body(VerticalScroll, inherit_bindings=False):
+    """Everything between the question and the buttons. Its screen says what the arrow keys do in it."""
+
+
 class QuestionScreen(Screen[None]):
     """A question, or all forms that came together."""
 
@@ -77,9 +81,9 @@ class QuestionScreen(Screen[None]):
         Binding("tab", "go(1)", priority=True),
         Binding("shift+tab", "go(-1)", priority=True),
         Binding("enter", "enter", priority=True),
-        Binding("down", "app.focus_next", show=False),
-        Binding("up", "app.focus_previous", show=False),
-        Binding("pagedown", "scroll_body(1)", show=False),
+        Binding("down", "arrow(1)", show=False),
+        Binding("up", "arrow(-1)", show=False),
+        Binding("pagedown", "scroll_body(1)", priority=True),
         Binding("pageup", "scroll_body(-1)", show=False),
     ]
 
@@ -98,7 +102,7 @@ class QuestionScreen(Screen[None]):
         with VerticalScroll(id="question"):
             yield from self._words(self.shown)
         yield Plain(id="unread")
-        with VerticalScroll(id="body"):
+        with Body(id="body"):
             yield from self.content()
             yield Vertical(*self._details(), id="details")
         yield Bar(for_line(self.shown.who), self.turns.place(self.waiting, as_one=True))
@@ -261,9 +265,19 @@ class QuestionScreen(Screen[None]):
     def on_picker_go_on(self, event: Picker.GoOn) -> None:
         self.focus_next()
 
+    def action_arrow(self, way: int) -> None:
+        """Go to the next field; where none has the focus, scroll."""
+        if isinstance(self.focused, Body):
+            self.focused.scroll_relative(y=way, animate=False)
+        else:
+            self.action_go(way)
+
     def action_scroll_body(self, way: int) -> None:
+        """Read on in the question, then below it. A field with a use for the key has it once all was read."""
         top = self.query_one("#question", VerticalScroll)
         can = top.scroll_offset.y < top.max_scroll_y if way > 0 else top.scroll_offset.y > 0
+        if not can and isinstance(self.focused, Picker | LinesInput | DateInput):
+            raise SkipAction
         scrolled = top if can else self.query_one("#body", VerticalScroll)
         scrolled.scroll_relative(y=way * max(1, scrolled.size.height - 1), animate=False)
         self.call_after_refresh(self.refresh_place)
