@@ -1,10 +1,10 @@
-"""The requirements: each with its id, its first sentence and the number of tests that show it."""
+"""The requirements: each with its id, its first sentence and the folders of the tests that show it."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from docs.make.markdown import NOTICE, table
@@ -13,12 +13,12 @@ from tests.requirements import PARTS, claims_below, own_files
 TESTS = Path(__file__).parents[2] / "tests"
 
 INTRODUCTION = """\
-Find out what Handraise promises, and how many tests show it. Each line is the first sentence of a requirement;
+Find out what Handraise promises, and which tests show it. Each line is the first sentence of a requirement;
 `tests/requirements.py` has the whole text. MUST and SHOULD are the specification's own words. A is revision 2025-06-18,
 B is 2025-11-25, C is 2026-07-28.
 
-A test names what it shows with `@pytest.mark.shows("N1")`: search `tests/` for an id to see its tests. A requirement
-without a test fails the test run.
+The last column names the folders of `tests/` that show it. A test names what it shows with
+`@pytest.mark.shows("N1")`: search for an id to see its tests. A requirement without a test fails the test run.
 """
 
 
@@ -33,12 +33,17 @@ def _page() -> Iterator[str]:
     for part, requirements in PARTS.items():
         yield f"\n## {part}\n\n"
         yield table(
-            ("id", "requirement", "tests"),
+            ("id", "requirement", "shown in"),
             (
-                (f'<a id="{id_.lower()}"></a>{id_}', _first_sentence(text), str(len(shown.get(id_, ()))))
+                (f'<a id="{id_.lower()}"></a>{id_}', _first_sentence(text), _folders(shown.get(id_, ())))
                 for id_, text in requirements.items()
             ),
         )
+
+
+def _folders(tests: Iterable[tuple[str, str]]) -> str:
+    """Where the tests are. Their number would change with every test that is added."""
+    return ", ".join(sorted({file.partition("/")[0] for file, _ in tests}))
 
 
 def _first_sentence(text: str) -> str:

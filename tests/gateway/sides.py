@@ -77,7 +77,7 @@ def model(
 
     `starter` is a program that starts the client, `launcher` one between the client and the gateway.
     """
-    server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+    server = [sys.executable, "-m", "tests.gateway.few_notes"]
     gateway = [*HANDRAISE, "gateway", "--name", "my notes", "--hold", "1", *options, "--", *server]
     command = [*launcher, *gateway]
     client = [*starter, sys.executable, "-m", "tests.gateway.model", *command]

@@ -246,7 +246,7 @@ def test_no_program_of_an_ordinary_user_looks_into_the_open_inbox() -> None:
 @contextmanager
 def http_gateway(home: dict[str, str], *options: str) -> Iterator[str]:
     """A gateway over HTTP that a person started in their terminal; where clients connect."""
-    server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+    server = [sys.executable, "-m", "tests.gateway.few_notes"]
     command = [*HANDRAISE, "gateway", "--hold", "1", "--http", "127.0.0.1:0", *options, "--", *server]
     with subprocess.Popen(command, cwd=ROOT, env=home, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -370,7 +370,7 @@ async def test_where_proc_is_hidden_the_desk_opens_with_a_passkey(
 
 
 def test_without_process_facts_a_gateway_over_http_needs_people(home: dict[str, str]) -> None:
-    server = [sys.executable, "-m", "tests.gateway.notes", "stdio"]
+    server = [sys.executable, "-m", "tests.gateway.few_notes"]
     command = [*HIDE_PROC, *HANDRAISE, "gateway", "--http", "127.0.0.1:0", "--", *server]
     done = subprocess.run(command, cwd=ROOT, env=home, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0

@@ -242,12 +242,15 @@ async def test_a_database_that_was_away_for_longer_than_a_lease_leaves_every_han
 async def test_a_database_that_stays_away_is_a_clear_error_and_what_was_kept_is_there_afterwards(
     node: Nodes, postgres: PostgresServer
 ) -> None:
-    store = node(patience=0.5)
+    store, hasty = (
+        node(),
+        node(patience=0.5),
+    )  # the one for what the database does, the other for what it does not
     await store.open_round(a_round())
     postgres.stop()
     try:
         with pytest.raises(StoreError, match="away"):
-            await consume(store)
+            await consume(hasty)
     finally:
         await asyncio.to_thread(postgres.start)
     assert (await consume(store)).verdict == "first"
@@ -257,12 +260,13 @@ async def test_a_database_that_stays_away_is_a_clear_error_and_what_was_kept_is_
 async def test_a_database_that_does_not_answer_is_a_clear_error(
     node: Nodes, postgres: PostgresServer
 ) -> None:
-    store = node(patience=0.5)
+    store, hasty = node(), node(patience=3.0)
     await store.open_round(a_round())
+    await hasty.open()
     postgres.pause()
     try:
         with pytest.raises(StoreError, match="away"):
-            await consume(store)
+            await consume(hasty)
     finally:
         postgres.go_on()
     assert (await consume(store)).verdict in {"first", "again"}
