@@ -172,6 +172,34 @@ def test_every_link_with_credentials_personal_data_or_a_signature_is_refused() -
         assert link.reasons <= set(refusal.value.reasons)
 
 
+HIDDEN = "https://notes.example.com/"
+
+
+@pytest.mark.shows("L6")
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        ("?a=b;password=hunter22", "credentials_in_url"),
+        ("page;api_key=abcdef1234567890", "credentials_in_url"),
+        ("?next=https%3A%2F%2Fnotes.example.com%2F%3Faccess_token%3Dabcdef1234567890", "credentials_in_url"),
+        ("?next=%2Fa%3Fb%3D%252Fc%253Fpassword%253Dhunter22", "credentials_in_url"),
+        ("?next=%2Fa%3Femail%3Dann%2540example.com", "pii_in_url"),
+        ("keys/ghp_" + "a1B2" * 9, "credentials_in_url"),
+    ],
+    ids=["semicolon", "path", "link in a link", "twice", "personal", "step of the path"],
+)
+def test_no_place_in_a_link_hides_what_must_not_travel_in_it(rest: str, reason: str) -> None:
+    assert reason in inspect_url(HIDDEN + rest).reasons
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["sk-bratislava-hotels-of-2026/", "a;b=c/d", "?next=%2Fa%3Fpage%3D2%26sort%3Dname", "a;v=1.1/b?c=d;e=f"],
+)
+def test_ordinary_places_hide_nothing(rest: str) -> None:
+    assert inspect_url(HIDDEN + rest).verdict == "ok"
+
+
 @pytest.mark.shows("L6")
 def test_links_that_are_not_web_addresses_are_refused() -> None:
     for link in read_set("schemes"):

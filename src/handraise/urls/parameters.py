@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
@@ -12,6 +12,8 @@ from handraise.urls.imitation import BrandTable
 from handraise.urls.network import LinkSender, address_of, is_loopback
 from handraise.urls.parse import ParsedUrl, parse_url, read_written
 from handraise.urls.tables import read_table, words
+
+_TIMES_ENCODED = 3
 
 
 class Parameter(NamedTuple):
@@ -36,6 +38,8 @@ _SSN = re.compile(r"(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}")
 _CARD = re.compile(r"[3-6]\d{3}(?:[ -]?\d{3,6}){2,4}")
 _FULL_NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z.]*){1,3}")
 _RANDOM = re.compile(r"(?=.*\d)[\w.~+/=-]{16,}")
+_CAPITAL_AND_DIGIT = re.compile(r"(?=.*[A-Z])(?=.*\d)")
+_BETWEEN = re.compile(r"[?#;&]")
 _KEY_SEPARATORS = re.compile(r"[^a-z0-9]")
 _LINK_THAT_SIGNS_IN = re.compile(
     r"/(?:magic(?:-?link)?|reset-?password|password-?reset|auto-?login|one-?time-?login|verify-?email)/[\w.~-]{16,}",
@@ -46,7 +50,19 @@ _HOOK = re.compile(r"https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/
 
 def read_parameters(link: ParsedUrl) -> list[Parameter]:
     """The parameters of the query, then those of the fragment (`#access_token=…`, `#/page?token=…`)."""
-    pairs = link.parts.query[1:].split("&") + link.parts.fragment[1:].rpartition("?")[2].split("&")
+    return _read(link.parts.query[1:].split("&") + link.parts.fragment[1:].rpartition("?")[2].split("&"))
+
+
+def _hidden_parameters(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[Parameter]:
+    """Parameters in other places: behind a semicolon, in the path, and in a link that is the value of another one."""
+    texts = [link.parts.path, link.parts.query[1:], *(parameter.value for parameter in parameters)]
+    for _ in range(_TIMES_ENCODED):
+        found = _read(pair for text in texts for pair in _BETWEEN.split(text)[1:])
+        yield from found
+        texts = [parameter.value for parameter in found]
+
+
+def _read(pairs: Iterable[str]) -> list[Parameter]:
     return [
         Parameter(_KEY_SEPARATORS.sub("", unquote_plus(name).lower()), unquote_plus(value))
         for name, sign, value in (pair.partition("=") for pair in pairs)
@@ -56,6 +72,7 @@ def read_parameters(link: ParsedUrl) -> list[Parameter]:
 
 def check_parameters(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[str]:
     """The findings about data that must not travel in a link. They come from parameters' names and values' shapes."""
+    parameters = [*parameters, *_hidden_parameters(link, parameters)]
     keys = {parameter.key for parameter in parameters if parameter.value}
     telling = [
         parameter for parameter in parameters if parameter.value and not _says_nothing(parameter.value)
@@ -64,9 +81,10 @@ def check_parameters(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[s
         yield "presigned_url"
     if not keys.isdisjoint(_named("signs_in")) or _LINK_THAT_SIGNS_IN.search(link.parts.path):
         yield "preauthenticated_url"
-    if any(map(_is_credential, telling)) or _HOOK.match(link.href):
+    steps = unquote(link.parts.path).split("/")
+    if any(map(_is_credential, telling)) or _HOOK.match(link.href) or any(map(_is_key, steps)):
         yield "credentials_in_url"
-    if any(map(_is_personal, telling)) or any(map(_is_personal_value, unquote(link.parts.path).split("/"))):
+    if any(map(_is_personal, telling)) or any(map(_is_personal_value, steps)):
         yield "pii_in_url"
 
 
@@ -99,6 +117,11 @@ def _is_credential(parameter: Parameter) -> bool:
     )
 
 
+def _is_key(step: str) -> bool:
+    """Whether a step of a path is a key: of its shape, and with capitals and digits, which few other names have."""
+    return _SECRET_VALUE.fullmatch(step) is not None and _CAPITAL_AND_DIGIT.match(step) is not None
+
+
 def _is_personal(parameter: Parameter) -> bool:
     key, value = parameter
     if key in _named("personal") or key.endswith(_endings("personal_endings")):
@@ -125,7 +148,6 @@ def _is_card(value: str) -> bool:
 _LEADS_AWAY = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]\s*[/\\])", re.I)
 _SCRIPT = re.compile(r"[\s\x00-\x20]*(?:javascript|data|vbscript|file|blob)\s*:", re.I)
 _LINK_IN_PATH = re.compile(r"/(https?:/.*)", re.I | re.DOTALL)
-_TIMES_ENCODED = 3
 
 
 def check_redirects(
