@@ -16,6 +16,7 @@ from tests.waiting import until
 
 from handraise import Handraise, ask, complete
 from handraise.client.browsing import MAX_RETRIES
+from handraise.client.calls import MAX_RESENT
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import Stopped
@@ -183,21 +184,37 @@ async def test_done_sends_a_few_retries_and_then_the_call_just_waits(
 
 
 @pytest.mark.shows("L4")
-async def test_a_link_that_is_asked_for_again_is_shown_as_the_same_one() -> None:
-    """The server stopped holding the retry; the person is still in the browser."""
+async def test_a_call_goes_on_by_itself_when_the_person_is_done_after_the_hold() -> None:
+    """The server stopped holding the retry and sent the link again, while the person was in the browser."""
     connector = Connector(hold=0.2)
-    script = [Line("accept"), Line("accept"), Line("leave", repeat=True)]
+    script = [Line("accept"), Line("leave", repeat=True)]
     async with host(connector.server, MODERN, script) as here, anyio.create_task_group() as tasks:
 
         async def finish() -> None:
-            await until(lambda: sum(waiting.asked_again for waiting in here.desk.seen) == 2)
+            await until(lambda: here.consent.calls[0].resent == 2)
+            await complete("flow", person=local_person())
+
+        tasks.start_soon(finish)
+        assert text_of(await here.client.call_tool("connect")) == "connected"
+        assert [waiting for waiting in here.desk.seen if waiting.asked_again] == []
+        assert connector.steps.count("began") == 1
+
+
+@pytest.mark.shows("L4")
+async def test_a_link_that_comes_back_too_often_waits_for_the_person() -> None:
+    """The client gives a call up after ten rounds, so the last ones are the person's."""
+    connector = Connector(hold=0.01)
+    script = [Line("accept"), Line("leave", repeat=True)]
+    async with host(connector.server, MODERN, script) as here, anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            await until(lambda: any(waiting.asked_again for waiting in here.desk.seen))
+            assert here.consent.calls[0].resent == MAX_RESENT
             await complete("flow", person=local_person())
             say(here, here.queue.waiting()[0].id, Accepted(None))
 
         tasks.start_soon(finish)
         assert text_of(await here.client.call_tool("connect")) == "connected"
-        asked = [waiting for waiting in here.desk.seen if waiting.can_be_declined]
-        assert [waiting.asked_again for waiting in asked] == [False, True, True]
         assert connector.steps.count("began") == 1
 
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from handraise.desks import Cause
 from handraise.questions import UrlQuestion
@@ -16,6 +16,10 @@ from handraise.secrets import CallReading
 if TYPE_CHECKING:
     from handraise.client.recording import HostRecord
     from handraise.ledger.events import CallEnd
+
+
+MAX_RESENT: Final = 6
+"""The SDK's client gives a call up after ten rounds. The last ones are left for the person, who says "done"."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +39,8 @@ class HostCall:
     """The links that the person went to in this round."""
     agreed: set[str] = field(default_factory=set)
     """Links that the person agreed to in this call. The same link is not new to them, whatever its message says."""
+    resent: int = 0
+    """How often a link came back while the person was in the browser, and was agreed to again for them."""
     in_browser: asyncio.Queue[UrlQuestion] = field(default_factory=asyncio.Queue)
     """The links that were opened while the call itself waits (2025-11-25)."""
     reading: CallReading = field(default_factory=CallReading)
@@ -47,6 +53,10 @@ class HostCall:
 
     def __post_init__(self) -> None:
         self.told = (self.name, self.arguments)
+
+    def may_resend(self, question: UrlQuestion) -> bool:
+        """Whether this is a link that the person agreed to, which the server sends again because they are not done."""
+        return question.url in self.agreed and self.resent < MAX_RESENT
 
     def begin_round(self, number: int, questions: int) -> None:
         """Begin a 2026-07-28 round: its questions belong together."""

@@ -149,10 +149,36 @@ class Consent:
             fault = undeclared_mode(question.mode)
             await self.unreadable(revision, f"{question.mode} mode was not declared")
             return error_data(fault.code, fault.message)
-        decision = await self.ask(question, revision)
+        call = asking_call(self.calls)
+        if (
+            isinstance(question, UrlQuestion)
+            and revision.modern
+            and call is not None
+            and call.may_resend(question)
+        ):
+            call.resent += 1
+            decision = await self._agree_again(question, revision)
+        else:
+            decision = await self.ask(question, revision)
         if isinstance(question, UrlQuestion) and isinstance(decision.answer, Accepted):
             self._went_to(question, revision)
         return elicit_result(dump_as_answer(decision))
+
+    async def _agree_again(self, question: UrlQuestion, revision: Revision) -> Decision:
+        """Agree to a link that the person agreed to before, so that the call goes on when they are done in the browser.
+
+        The server held the retry for as long as it holds one, and sent the link again. Nothing is opened.
+        """
+        recording = self._recorder.begin(self.waiting_for(question), self._around(revision))
+        decision = Decision(Accepted(None), by="agent", reason="the person agreed to this link before")
+        try:
+            await recording.asked()
+            await recording.decided(decision)
+        except HandraiseError:
+            logger.exception("a link of %s could not be recorded", self.origin.name)
+            return Decision(Cancelled(), by="agent", reason="it could not be recorded", refusal="not_shown")
+        self._accepted(question, recording, asking_call(self.calls))
+        return decision
 
     async def list_roots(self, context: Any) -> Any:
         """Answer a `roots/list` from the SDK with the folders that the person agreed to."""
