@@ -33,7 +33,7 @@ class ServerStanding:
 
 
 class Policy:
-    """The settings, the rules made from them, and the person's own rules about servers.
+    """The settings, their rules, and the person's own rules about servers.
 
     `rules` replaces the standard rules; without any, everything is refused. The person's own rules and the
     settings about servers hold in any case.
@@ -63,7 +63,7 @@ class Policy:
         guard: bool = False,
         shared: bool = False,
     ) -> Facts:
-        """Find out about a question what the rules want to know.
+        """Collect the facts about a question for the rules.
 
         A server whose target is a URL, or unknown, is one elsewhere: it may not send links to this computer.
         """

@@ -62,7 +62,7 @@ _MODES: Final = {"form": "forms", "url": "links to a browser", "unknown": "of un
 
 @dataclass(frozen=True, slots=True)
 class LedgerStatus:
-    """How the ledger stands that a report was made from."""
+    """The state of the ledger behind a report."""
 
     name: str
     size: int

@@ -108,9 +108,7 @@ async def _authenticated(
     method = _auth_method(server) if secret is not None else "none"
     auth = ClientAuth(registration.client_id, None if secret is None else secret.reveal(), method)
     _, headers, body = auth.prepare("POST", url, headers, body)
-    if (
-        method == "client_secret_basic"
-    ):  # servers made with the MCP SDK also need the id in the body
+    if method == "client_secret_basic":  # servers made with the MCP SDK also need the id in the body
         body = f"{body}&{urlencode({'client_id': registration.client_id})}"
     return await post(url, headers, body, registration.reach)
 
