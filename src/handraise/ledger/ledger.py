@@ -259,8 +259,9 @@ class Ledger:
                 yield number, _read(number, body)
             after = rows[-1].number
 
-    async def newest(self, before: int | None = None) -> AsyncIterator[tuple[int, LedgerEvent]]:
+    async def newest(self) -> AsyncIterator[tuple[int, LedgerEvent]]:
         """The events, with their numbers, the newest first."""
+        before: int | None = None
         while rows := await self.tables.rows_before(before, _PAGE):
             for number, body in rows:
                 yield number, _read(number, body)

@@ -79,7 +79,6 @@ def render_report(
     since: datetime | None = None,
     until: datetime | None = None,
     standing: LedgerStatus | None = None,
-    about: str = "",
 ) -> str:
     """The report on the questions of some events. `now` carries the time zone that it is written in."""
     zone = now.tzinfo
@@ -109,7 +108,6 @@ def render_report(
         end=end,
         now=now,
         standing=standing,
-        about=about,
     )
 
 
