@@ -34,7 +34,7 @@ from handraise.processes import (
 )
 
 Access = Literal["own", "another_user", "client", "no_terminal", "unknown"]
-"""What we know about a program that comes to a desk. Only `own` gets in without a proof."""
+"""Our knowledge about a program that comes to a desk. Only `own` gets in without a proof."""
 
 REFUSALS: Final[Mapping[Access, str]] = MappingProxyType(
     {

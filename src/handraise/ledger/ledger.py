@@ -53,7 +53,7 @@ class DelayedTask:
     def call(self) -> None:
         """Schedule the work. It uses a timer, so that it does not keep a loop alive."""
         loop = asyncio.get_running_loop()
-        if self._timer is None or self._loop is not loop:  # one that has ended calls nobody any more
+        if self._timer is None or self._loop is not loop:  # the timer of an ended loop never fires
             self._loop, self._timer = loop, loop.call_later(self._delay, self._start)
 
     async def stop(self) -> None:

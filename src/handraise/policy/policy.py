@@ -96,7 +96,7 @@ class Policy:
         )
 
     def remember(self, rule: OwnRule, *, keep: bool) -> None:
-        """Make a rule of the person's own: for good, or until this program ends."""
+        """Make a rule for the person: for ever, or until this program ends."""
         self.own.add(rule, keep=keep)
 
     def standing(self, origin: Origin, person: str, now: float) -> ServerStanding:

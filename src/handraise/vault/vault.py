@@ -48,7 +48,7 @@ class Vault:
         """Keep a person's entry for a service, for some seconds or for good. It replaces the one before."""
         if person.how == "anonymous":
             raise StoreError("the vault keeps nothing for somebody whom it would not know again")
-        ring = await self._loaded()  # anew: another process may have rotated the keys
+        ring = await self._loaded()  # loaded again: another process may have rotated the keys
         row, now = secrets.token_hex(16), self._clock()
         plain = json.dumps(dict(contents), separators=(",", ":")).encode()
         until = None if seconds is None else now + seconds

@@ -34,9 +34,9 @@ class SqlGuard:
 
     - `catalogue`: which columns hold personal data.
     - `rows`: above how many rows a person is asked.
-    - `keep_schema`: for how many seconds what the engine has is remembered. It is looked up anew before a yes is
-      used, when a statement names what is not known, and each time for as long after anything but a plain read was
-      approved; 0 looks it up each time.
+    - `keep_schema`: seconds for which the engine's schema is remembered; 0 reads it each time. It is also read again
+      before a yes is used, when a statement names something unknown, and for that long after the approval of anything
+      but a plain read.
     """
 
     def __init__(

@@ -183,7 +183,7 @@ def _named(column: str, tags: tuple[str, ...]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """As many names as there is room for, at least one, and how many more there are."""
+    """As many names as fit, at least one, and the number of the others."""
     lengths = accumulate(len(name) + 2 for name in names)
     fits = max(1, sum(length <= _NAMES for length in lengths))
     more = f" and {len(names) - fits} more" if len(names) > fits else ""
