@@ -7,9 +7,9 @@ other end of each connection:
 - A process of another user is refused.
 - A process of the client's family is refused. The family is every descendant of the client's topmost process: the
   one just below the login shell, terminal, desktop or service manager. A sibling shell, a launcher or a helper that the
-  client started belongs to it. Where the client has a control group of its own, so does every process in that group,
-  which finds processes that detached themselves from their parents.
-- Where the system does not tell, the person proves who they are: with the desk code or a passkey.
+  client started belongs to it. If the client has its own control group, every process in the group belongs to
+  it, also one that detached itself from its parent.
+- If the system hides the process, the person proves who they are: with the desk code or a passkey.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from handraise.processes import (
 )
 
 Access = Literal["own", "another_user", "client", "no_terminal", "unknown"]
-"""How much we know about a program that comes to a desk. Only `own` gets in as it is; `unknown` has to prove more."""
+"""Our knowledge about a program that comes to a desk. Only `own` gets in without a proof."""
 
 REFUSALS: Final[Mapping[Access, str]] = MappingProxyType(
     {
@@ -134,13 +134,13 @@ class AccessCheck:
     def add_parent(self) -> None:
         """Keep out the client that started this process, and its family. Call it first: a launcher may end soon.
 
-        A person who starts this process in their login shell is no client. Then only what we start is kept out.
+        If a person starts this process in their login shell, there is no client. Then only our children are kept out.
         """
         parent = read_process(os.getppid())
         self.add_client(os.getpid() if parent is not None and _is_login_shell(parent) else os.getppid())
 
     def add_client(self, pid: int) -> None:
-        """Keep out a client and its family. Where it is not known, nobody gets in without a proof."""
+        """Keep out a client and its family. If the family is unknown, everybody needs a proof."""
         family = family_of(pid)
         if family is None:
             self._tells = False
@@ -149,14 +149,14 @@ class AccessCheck:
         self._seen.clear()
 
     def dump_families(self) -> list[list[Any]] | None:
-        """The families that are kept out, for a desk in another process; None when one of them is not known."""
+        """The excluded families, for a desk in another process; None when one is unknown."""
         return [[*each.top, each.group] for each in self._families] if self._tells else None
 
     def add_families(self, told: Iterable[object]) -> None:
-        """Keep out the families that other desks know, as `dump_families` tells them.
+        """Keep out the families of other desks, as `dump_families` returns them.
 
-        Where a desk does not tell, or no family is known, nobody gets in without a proof: a child of a client would
-        count as a program of the person's own.
+        If a desk does not tell, or no family is known, everybody needs a proof. Otherwise a client's child would count
+        as the person's own program.
         """
         families, tells = set(self._families), can_tell()
         for each in told:
@@ -207,14 +207,14 @@ class AccessCheck:
         if owner.inode in self._seen:
             return self._seen[owner.inode]
         found = self._of_holders(holders_of(owner.inode))
-        if found != "unknown":  # that may change: a process of the lineage was just ending, say
+        if found != "unknown":  # not final: a process of the lineage may just have ended
             if len(self._seen) >= _MOST_REMEMBERED:
                 self._seen.clear()
             self._seen[owner.inode] = found
         return found
 
     def _of_holders(self, holders: frozenset[int]) -> Access:
-        """Of all that hold a socket the least trusted one counts. A socket that nobody is seen to hold is unknown."""
+        """The least trusted process that holds a socket counts. A socket without a visible holder is unknown."""
         found = {self.of_process(pid) for pid in holders}
         if "client" in found:
             return "client"
@@ -245,7 +245,7 @@ def _is_login_shell(process: Process) -> bool:
     """Whether a process is a shell at which a person types: it leads the session of a terminal and runs no script."""
     if process.name not in _SHELLS or not process.has_terminal or process.session != process.pid:
         return False
-    if not process.arguments:  # it is just being started, or hides them: it may run a script
+    if not process.arguments:  # it just started, or hides its arguments: it may run a script
         return False
     given = iter(process.arguments[1:])
     for argument in given:

@@ -33,10 +33,10 @@ class Leftover(NamedTuple):
 
 @contextmanager
 def replacing(path: Path) -> Iterator[TextIO]:
-    """Write a private text file. It takes the place of the old one when all of it is there, and not if that fails.
+    """Write a private text file. It replaces the old one only when it is complete.
 
-    It is made under a random name and renamed. In a shared directory nobody can read it meanwhile, have it written
-    through a symbolic link, or get it by having made or opened the file before.
+    It is made under a random name and renamed. So nobody in a shared directory can read it meanwhile, redirect it with
+    a symbolic link, or keep an open handle to it.
     """
     handle, made = tempfile.mkstemp(
         prefix=f".{path.name}.", dir=path.parent
@@ -75,7 +75,7 @@ def create_file(path: Path, content: bytes) -> bool:
 
 
 def open_to_append(path: Path) -> TextIO:
-    """Open a private text file at its end; it is made if need be. OSError for a link and for another user's file."""
+    """Open or create a private text file to append. OSError for a link and for another user's file."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK, _PRIVATE)
     try:
         _require_own(handle)
@@ -98,7 +98,7 @@ def open_stream(path: Path) -> TextIO:
 
 
 def make_private(path: Path) -> None:
-    """Make a file if there is none, and see to it that only its owner can read it."""
+    """Create a file if there is none, and make it readable by its owner only."""
     handle = os.open(
         path, os.O_RDONLY | os.O_CREAT, _PRIVATE
     )  # a private file on a read-only disk stays as it is
@@ -109,7 +109,7 @@ def make_private(path: Path) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory, and those above it that are missing, for this user alone."""
+    """Create a directory and its missing parents, for this user only."""
     if not path.is_dir():
         make_directory(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)

@@ -68,7 +68,7 @@ def sentence(error: HandraiseError) -> str:
 
 
 def is_text_of(text: str, error: HandraiseError) -> bool:
-    """Whether a text is the sentence of this error, after words of a framework's or none."""
+    """Whether a text is the sentence of this error, perhaps after a framework's own words."""
     said = sentence(error)
     return text == said or text.endswith(f": {said}")
 

@@ -1,7 +1,7 @@
 """Facts about the programs on this computer, as Linux tells them in /proc.
 
-Find the user of a connection, the process that holds it, and that process's parents. Where the system does not tell,
-every function here says None. The caller takes None for a no.
+Find the user of a connection, the process that holds it, and that process's parents. If the system hides
+something, every function here returns None. Callers must treat None as a no.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SET_DUMPABLE: Final = 4
 _LOCAL_PEERCRED: Final = 1
 _LOCAL_PEERPID: Final = 2
 _XUCRED: Final = "2ih16i"
-"""What macOS tells of a peer: a version, the user, and groups."""
+"""The peer credentials of macOS: a version, the user, and groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Process:
 
     @property
     def key(self) -> tuple[int, int]:
-        """Tells this process from every other one, earlier and later ones too."""
+        """Unique among all processes, including earlier and later ones."""
         return (self.pid, self.started)
 
 
@@ -141,7 +141,7 @@ def tcp_peer(client: SocketAddress, server: SocketAddress) -> SocketOwner | None
 def find_owner(table: Iterable[str], client: str, server: str) -> SocketOwner | None:
     """The owner of the row in which `client` talks to `server`.
 
-    A connection that its client has closed has inode 0 and names user 0: nobody owns it any more.
+    A connection that its client closed has inode 0 and user 0: it has no owner.
     """
     for line in table:
         columns = line.split()
@@ -173,7 +173,7 @@ def _target(link: Path) -> str | None:
 
 
 def keep_memory_private() -> None:
-    """Let no other program of this user read our memory or trace us, where the system can do that."""
+    """Prevent other programs of this user from reading our memory or tracing us, if the system can."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 

@@ -17,7 +17,7 @@ T_co = TypeVar("T_co", covariant=True)
 Action = Literal["accept", "decline", "cancel"]
 
 TYPED: Final = "typed"
-"""The one field of a confirmation that has to be typed. Our guards name it so, and a policy knows them by it."""
+"""The name of the field of a typed confirmation. Our guards use it, and a policy recognises them by it."""
 
 FASTER_THAN_READING: Final = 0.5
 """Seconds in which no person reads a question and answers it."""
@@ -36,12 +36,12 @@ class QuestionHints:
     """Hints from our server about a question, beside the protocol's own fields. Untrusted (see `wire.questions`)."""
 
     expires_in: float | None = None
-    """Seconds from now on in which the server takes an answer. Seconds, because clocks differ."""
+    """Seconds for which the server accepts an answer. Not a time, because clocks differ."""
     buttons: Buttons = Buttons()
     problems: tuple[tuple[str, str], ...] = ()
-    """Fields whose last answer could not be used, each with the reason, in the server's words."""
+    """Fields with an unusable last answer, each with the reason in the server's words."""
     last_answer: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    """The values of the last answer that were right, where the question is asked again."""
+    """The valid values of the last answer, if the question is asked again."""
 
 
 NO_HINTS: Final = QuestionHints()
@@ -55,7 +55,7 @@ class FormQuestion(Generic[T]):
     message: str
     form: Form[T]
     names_mode: bool = field(default=True, compare=False)
-    """Whether `mode` is written out, where the revision has it; without it a question is a form."""
+    """Whether `mode` is sent, if the revision has it. Without it a question is a form."""
     hints: QuestionHints = field(default=NO_HINTS, compare=False)
     """Our server's hints to our desks."""
 
@@ -85,10 +85,10 @@ Question: TypeAlias = FormQuestion[Any] | UrlQuestion
 
 
 def with_reasons(message: str, reasons: Sequence[str], longest: int = DEFAULT_LIMITS.message) -> str:
-    """The message of a question that is asked again, with why the last answer could not be used.
+    """The message of a repeated question, with the reasons why the last answer was unusable.
 
-    A reason may quote what UTF-8 cannot carry. The person has answered already, so it is shown without that. Reasons
-    are cut so that the whole has at most `longest` bytes: a question that was shown once can be shown again.
+    Characters that UTF-8 cannot encode are dropped. Reasons are cut so that the whole has at most `longest` bytes: a
+    question that was shown once can be shown again.
     """
     listed = "\n".join(f"- {reason}" for reason in reasons)
     told = f"\n\nThe last answer could not be used:\n{listed}".encode(errors="replace")
@@ -113,7 +113,7 @@ def _as_it_is(error: HandraiseError) -> HandraiseError:
 
 
 fit_to_call: Callable[[HandraiseError], HandraiseError] = _as_it_is
-"""Makes an error fit for the framework around the running call; the server part puts its own here."""
+"""Puts an error into the form for the running call's framework. The server kit sets this."""
 
 
 class _Told:
@@ -153,7 +153,7 @@ class Declined(_Told):
     action: ClassVar[Literal["decline"]] = "decline"
     by: Literal["action", "answer"] = "action"
     seconds: float | None = field(default=None, repr=False, compare=False)
-    """How long it took, if that was less than a person needs to read: then maybe nobody was asked."""
+    """Set if the answer came faster than a person reads; then maybe nobody was asked."""
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that the person declined."""
@@ -166,7 +166,7 @@ class Cancelled(_Told):
 
     action: ClassVar[Literal["cancel"]] = "cancel"
     seconds: float | None = field(default=None, repr=False, compare=False)
-    """How long it took, if that was less than a person needs to read: then maybe nobody was asked."""
+    """Set if the answer came faster than a person reads; then maybe nobody was asked."""
 
     def or_stop(self, message: str | None = None) -> NoReturn:
         """End the call politely, telling the model that nothing was decided."""

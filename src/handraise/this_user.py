@@ -1,4 +1,4 @@
-"""The user of this computer: the person of everything that is not reached over a network."""
+"""The user of this computer, who is the person of everything local."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handraise.questions import Person
 
 
 def person_name(how: str, issuer: str, subject: str) -> str:
-    """A person by the name that people know: of a user of this computer it is the login name, not the number."""
+    """A person's readable name: for a user of this computer, the login name."""
     if how == "system" and subject.isdigit() and issuer == socket.gethostname():
         with suppress(ImportError, KeyError, OverflowError):
             import pwd

@@ -66,7 +66,7 @@ def test_a_folder_that_was_named_is_known_to_the_server(
     assert f"file://{tmp_path}" in called.stdout
     refused = handraise(*words, "--root", str(tmp_path / "gone"), *KITCHEN)
     assert refused.returncode == 2
-    assert "no folder that exists" in refused.stderr
+    assert "does not exist" in refused.stderr
 
 
 @pytest.mark.shows("B1")

@@ -104,7 +104,7 @@ def test_a_person_reads_what_a_server_can_do_with_nothing_hidden(home: Path) -> 
 def test_a_server_that_says_nothing_is_not_waited_for_without_end(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handraise.gateway.clients.forecast.probe.__defaults__", (0.2,))
+    monkeypatch.setattr("handraise.gateway.clients.forecast.PATIENCE", 0.2)
     configured(home, {"mute": {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}})
     assert "did not answer" in run()
 

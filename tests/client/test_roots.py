@@ -209,7 +209,12 @@ async def test_the_callback_serves_the_sdks_client_unchanged(revision: Revision,
 def test_a_folder_that_is_not_there_or_cannot_be_read_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for wrong, told in (("gone", "exist"), ("file", "folder"), ("loop", "exist"), ("nul\0", "exist")):
+    for wrong, told in (
+        ("gone", "not exist"),
+        ("file", "not a folder"),
+        ("loop", "not exist"),
+        ("nul\0", "not exist"),
+    ):
         with pytest.raises(SetupError, match=told):
             Roots([tmp_path / wrong])
 

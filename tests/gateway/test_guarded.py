@@ -112,7 +112,7 @@ async def test_a_call_whose_guard_is_gone_after_a_restart_ends_without_running(
         told = await ended(later, ticket)
         assert told.is_error
         assert (told.meta or {})[CATEGORY] == "no_answer"
-        assert "is not there any more, and they had not answered" in text_of(told)
+        assert "was removed, and they had not answered" in text_of(told)
         assert ran == []
         assert text_of(await later.call_tool("remove", {"path": "a"})) == "removed"
 

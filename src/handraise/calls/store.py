@@ -38,7 +38,7 @@ class Ticket(NamedTuple):
     deadline: float
     """Wall clock, in seconds."""
     call: Json
-    """What a process needs to continue: the client's request, the server's target, and the ticket."""
+    """The data to continue it: the client's request, the server's target, and the ticket."""
     round: Json = None
     """The server's questions and its unchanged state, or `NOT_SENT`.
 

@@ -84,7 +84,7 @@ def _given(accept: str | None, decline: bool, cancel: bool) -> dict[str, Any]:
 
 
 def _code(question: Pending, action: str, file: Path | None) -> str:
-    """The code: typed by a person who has the question before their eyes, or from a file of theirs."""
+    """The code: typed by a person who sees the question, or from their file."""
     if file is not None:
         try:
             with file.open(encoding="utf-8") as stream:
@@ -149,7 +149,7 @@ def pending(
 
 
 def lines_of(described: dict[str, Any]) -> list[str]:
-    """One question, for a person: the server first, then its words behind a bar, then its fields."""
+    """One question as text: the server, its message behind a bar, its fields."""
     from handraise.display import for_line, for_terminal
 
     server, question = described["server"], described["question"]

@@ -1,4 +1,4 @@
-"""The tree of commands. Each loads what it needs only when it runs: a quick start is part of the job."""
+"""The tree of commands. Each command imports what it needs when it runs, for a quick start."""
 
 from __future__ import annotations
 

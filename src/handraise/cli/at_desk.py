@@ -1,4 +1,4 @@
-"""The desk at which the user of a command answers."""
+"""The desk of a command's user."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OpenDesk:
     modes: tuple[DeskMode, ...]
     """The modes that it can show."""
     server_log: TextIO | None = None
-    """Where a server's standard error goes, so that it is not drawn over the desk; None: to ours."""
+    """The file for a server's standard error, so that it does not disturb the desk; None for ours."""
 
 
 @asynccontextmanager
@@ -85,7 +85,7 @@ async def _open_web(
 
 
 async def _open_counter(open_desks: AsyncExitStack, queue: Queue, code: Code, *, needed: bool) -> None:
-    """Let `handraise answer` reach the questions. Most desks work without it, where there is no place for it."""
+    """Let `handraise answer` reach the questions. Most desks also work without it."""
     from handraise.desks.counter import Counter
 
     try:

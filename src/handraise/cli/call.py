@@ -34,7 +34,7 @@ class CallRequest:
 
 
 async def list_tools(server: ChosenServer, revision: str, as_json: bool, tell: Tell | None = None) -> int:
-    """Print what tools there are; the exit status."""
+    """Print the tools; returns the exit status."""
     from handraise.display import for_line
     from handraise.sdk.client import plain_client
 
@@ -56,7 +56,7 @@ async def list_tools(server: ChosenServer, revision: str, as_json: bool, tell: T
 async def make_call(
     server: ChosenServer, wanted: CallRequest, beside: StatusOutput, tell: Tell | None = None
 ) -> int:
-    """Make the call with a desk beside it, and print its result; the exit status."""
+    """Make the call with a desk open, and print its result; returns the exit status."""
     from importlib.metadata import version
 
     from handraise.cli.at_desk import at_desk
@@ -74,7 +74,7 @@ async def make_call(
     settings = (policy := load_policy()).settings
     named = settings.named(server.origin.name, server.origin.target)
     folders: list[str | Path] = [*wanted.folders, *(named.roots if named is not None else ())]
-    # The user named them for this very server: that is the person's consent.
+    # The user chose them for this server, which is consent.
     roots = Roots(folders, allowed=True) if folders else None
     gate = PolicyGate(policy)
     async with (
@@ -227,14 +227,14 @@ def _parsed(arguments: str) -> dict[str, Any]:
 
 
 def spoken_revision(revision: str) -> str:
-    """The revision that was asked for, as the SDK's client wants it."""
+    """The chosen revision for the SDK's client."""
     if revision not in ("auto", "legacy", "2026-07-28"):
         raise typer.BadParameter("the revision is auto, legacy or 2026-07-28")
     return revision
 
 
 def run(work: Coroutine[Any, Any, int]) -> None:
-    """Do the work of a command with a server, and end with its exit status."""
+    """Run a command's work with a server, and exit with its status."""
     import asyncio
 
     from handraise.cli.stderr import tell_stray_lines
@@ -248,7 +248,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
 
 
 def _explain(error: BaseException) -> int:
-    """Say what went wrong in one line; the exit status for it."""
+    """Print an error in one line; returns the exit status."""
     from asyncio import CancelledError
 
     from handraise.display import inert

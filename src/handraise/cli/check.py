@@ -1,4 +1,4 @@
-"""`handraise check`: look at questions and answers without asking anyone. Made for anyone's CI."""
+"""`handraise check`: check questions and answers without asking anyone, for CI."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _print_json(report: CheckReport) -> None:
 
 
 def _print_text(report: CheckReport) -> None:
-    """Names come from the other side: they are shown inert."""
+    """Print a report. Names come from the other side, so they are made inert."""
     from handraise.display import for_line
 
     typer.echo(report.get("verdict") or ("ok" if report["ok"] else "not ok"))

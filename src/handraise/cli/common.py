@@ -49,12 +49,12 @@ def parse_environment(given: Iterable[str] | None) -> dict[str, str]:
 
 
 NOT_YET_GONE: Final = 3
-"""The exit status of a command whose contents are deleted, and still on the disk."""
+"""The exit status when deleted contents are still on the disk."""
 
 
 @contextmanager
 def report_errors(status: int = 2) -> Iterator[None]:
-    """Print an error of the block on standard error, and end the command with this status."""
+    """Print an error from the block on standard error, and exit with this status."""
     try:
         yield
     except HandraiseError as error:
@@ -63,7 +63,7 @@ def report_errors(status: int = 2) -> Iterator[None]:
 
 
 def report_leftover(left: Leftover | None, command: str) -> int:
-    """Say on standard error where deleted contents still are; the exit status: 0, or 3 to run `command` again."""
+    """Print where deleted contents still are; returns the exit status: 0, or 3 to run `command` again."""
     if left is None:
         return 0
     then = f" When that is over, run this again: {command}" if left.again else ""
@@ -103,7 +103,7 @@ def _opened(given: str | None) -> Iterator[BinaryIO]:
 
 
 class ServerCommand(TyperCommand):
-    """A command that takes a server's command behind `--`, and says so where it says how it is used."""
+    """A command that takes a server's command after `--`, and shows that in its usage."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
@@ -111,17 +111,17 @@ class ServerCommand(TyperCommand):
 
 @dataclass(frozen=True, slots=True)
 class ChosenServer:
-    """A server that the user named."""
+    """The server that the user chose."""
 
     name: str
     command: tuple[str, ...] = ()
     url: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Added to our own. It often holds secrets."""
+    """Added to our environment. Often contains secrets."""
 
     @property
     def origin(self) -> Origin:
-        """The asking server, by the user's own name for it."""
+        """The asking server, with the user's name for it."""
         from handraise.questions import Origin
 
         return Origin(self.name, self.url or shlex.join(self.command))
@@ -133,7 +133,7 @@ class ChosenServer:
 
     @property
     def host(self) -> str | None:
-        """Where it is, when it is not a process of ours."""
+        """The host of a URL; None for a command."""
         return None if self.url is None else urlsplit(self.url).hostname
 
     def target(self, tell: Tell | None = None, log: TextIO | None = None) -> Any:
@@ -150,7 +150,7 @@ class ChosenServer:
 def chosen_server(
     command: tuple[str, ...], url: str | None, name: str | None, env: Iterable[str] | None = None
 ) -> ChosenServer:
-    """The server of a command line; wrong use when there is none, or two."""
+    """The server of a command line; a usage error when there is none, or two."""
     if url is None and not command:
         raise typer.BadParameter("name a server: put its command behind `--`, or give --url")
     if url is not None and command:

@@ -63,7 +63,7 @@ async def _tour(chosen: str, mode: str, wire: bool) -> int:
     from handraise.sdk.client import require_newest
 
     require_newest("handraise demo")
-    logging.getLogger("handraise").addHandler(logging.NullHandler())  # the transcript tells it all
+    logging.getLogger("handraise").addHandler(logging.NullHandler())  # the transcript shows everything
     telling = Transcript(sys.stdout.write, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     scripted, queue = chosen == "script", Queue()
     async with _all_along(chosen, queue):
@@ -89,7 +89,7 @@ def _all_along(chosen: str, queue: Queue) -> AbstractAsyncContextManager[Any]:
 
 
 def _for_a_call(chosen: str) -> DeskOpener:
-    """The terminal is the desk's while it asks, and the transcript's in between."""
+    """Give the terminal to the desk while it asks, else to the transcript."""
 
     def opened(queue: Queue, gate: PolicyGate) -> AbstractAsyncContextManager[Any]:
         from handraise.cli.at_desk import at_desk
@@ -100,7 +100,7 @@ def _for_a_call(chosen: str) -> DeskOpener:
 
 
 async def _wait() -> None:
-    """Until Enter. Not in a thread: a program that is interrupted would wait for it."""
+    """Wait for Enter. Not in a thread, which would block an interrupted program."""
     typer.echo("\nEnter goes on ", nl=False)
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, pressed.set)

@@ -71,7 +71,7 @@ Say in handraise.toml which questions need it: [desk] passkey = ["guards", "type
 Exit status: 0 when it is done, 1 when nothing was changed, 2 for wrong use.
 """
 _PATIENCE: Final = 300.0
-"""Seconds for which the page in the browser is waited for."""
+"""Seconds to wait for the page in the browser."""
 _LONGEST: Final = 40
 _TROUBLES: Final = {
     "NotAllowedError": "The browser says that it was cancelled, or took too long. You can press the button again.",
@@ -164,7 +164,7 @@ def _kept(*, installed: bool = True) -> tuple[PasskeyFile, Passkeys]:
 
 
 def _go(file: PasskeyFile, purpose: Literal["add", "remove"], name: str) -> None:
-    """Open the page, and wait for what the person does there."""
+    """Open the page, and wait for the person's action there."""
     import asyncio
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -234,7 +234,7 @@ async def _wait(file: PasskeyFile, purpose: Literal["add", "remove"], name: str)
 
 
 _LAST_PAGE: Final = 3.0
-"""Seconds within which the browser fetches the page that says that it is done."""
+"""Seconds for the browser to fetch the final page."""
 _DONE: Final = {
     "add": 'Added {!r}. Say in handraise.toml which questions need it: [desk] passkey = ["guards", "typed"]',
     "remove": "Removed {!r}.",

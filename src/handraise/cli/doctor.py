@@ -1,4 +1,4 @@
-"""`handraise doctor`: whether this environment has what asking needs, and what to do where it does not."""
+"""`handraise doctor`: check whether this environment has everything for asking, and say what to do if not."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ EXTRAS = {
     "postgres": ("psycopg", "a store that several nodes share"),
     "sql": ("sqlglot", "guards in front of SQL statements"),
 }
-"""Each extra: the module that shows that it is there, and what it gives."""
+"""Each extra: a module that it installs, and its use."""
 
 _WITHOUT_SDK = (
     "not installed: call, tools, design and demo need it, as do servers and clients; all else works"
@@ -76,7 +76,7 @@ _WITHOUT_SDK = (
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     state: Literal["works", "missing", "broken", "unsupported"]
@@ -85,7 +85,7 @@ class CheckResult:
 
 
 def examine() -> list[CheckResult]:
-    """Look at everything. A check that cannot run counts as broken, with the reason."""
+    """Run all checks. A check that fails counts as broken, with the reason."""
     found: list[CheckResult] = []
     for look in (_versions, _extras, _configuration, _ledger, _store, _vault, _desks):
         try:
@@ -204,7 +204,7 @@ def _desks() -> Iterator[CheckResult]:
 
 
 def _place(what: str, path: Path, more: str) -> CheckResult:
-    """Whether a file is there and ours to write, or could be made."""
+    """Check that a file can be written or created."""
     if path.exists():
         writable = os.access(path, os.R_OK | os.W_OK)
         said = f"{path}, {path.stat().st_size / 1024:,.0f} KiB" if writable else f"{path} cannot be written"

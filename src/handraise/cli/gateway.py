@@ -175,7 +175,7 @@ def _flags(params: Mapping[str, Any]) -> dict[str, object]:
 
 
 def options_in(words: Sequence[str]) -> Options:
-    """The options that count for a gateway which a client starts with these words."""
+    """The options of a gateway that a client starts with these arguments."""
     from handraise.gateway.options import choices, options_of
 
     try:
@@ -239,7 +239,7 @@ def _serve(
     sharing: Sharing | None,
     unsafe_networks: list[str],
 ) -> int:
-    """Serve until the end; the exit status. The server is started before the gateway loads the rest of itself."""
+    """Serve until the end; returns the exit status. The server starts before the gateway imports the rest."""
     from handraise.gateway.servers import ServerSet
 
     servers = ServerSet(*upstreams)
@@ -287,7 +287,7 @@ OWN_DESK = "the desk: handraise inbox"
 def announcement(
     address: str, servers: Iterable[str], options: Options, public_url: str | None = None
 ) -> list[str]:
-    """The first lines of a gateway over HTTP. They name servers and not their commands, where secrets often are.
+    """The first lines of a gateway over HTTP. They show no commands of servers, which often contain secrets.
 
     `public_url` is where people find a shared gateway; `address` is where it listens for the proxy in front of it.
     """

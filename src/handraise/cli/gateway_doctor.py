@@ -64,7 +64,7 @@ def doctor(
 
 
 def _examine_all(client: KnownClient, probing: bool) -> list[dict[str, Any]]:
-    """Its own file, and what it has for this folder."""
+    """Examine a client's own file and its entries for this folder."""
     told = [_examine(client, client.path(), probing)]
     for known, path, _ in client.in_folder(Path.cwd()):
         here = _examine(known, path, probing)
@@ -154,7 +154,7 @@ _PASSWORD: Final = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")
 
 
 def own_options() -> dict[str, dict[str, Any]]:
-    """The settings of a gateway that starts now, and the source of each. No password is in it."""
+    """The settings of a gateway that starts now, with the source of each, without passwords."""
     from handraise.gateway.options import choices
     from handraise.stores.registry import own_store_file
 
@@ -165,7 +165,7 @@ def own_options() -> dict[str, dict[str, Any]]:
 
 
 def own_desk() -> dict[str, bool]:
-    """How the desk knows its person: whether the system tells which program connects, else by the desk code."""
+    """How the desk recognises its person: by the connecting program, or by the desk code."""
     from handraise.desks.desk_code import desk_code_file
     from handraise.processes import can_tell
 
@@ -248,7 +248,7 @@ def _server_lines(server: Mapping[str, Any]) -> list[str]:
 
 
 def _wrapped(text: str, indent: int, behind: int = 2) -> list[str]:
-    """One line, or several of which the later ones stand further in."""
+    """Wrap a text, with a deeper indentation from the second line on."""
     return textwrap.wrap(
         for_line(text, limit=_LONGEST),
         _COLUMNS,

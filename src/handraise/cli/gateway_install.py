@@ -1,4 +1,4 @@
-"""`handraise gateway install`: have a client's servers go through the gateway."""
+"""`handraise gateway install`: route a client's servers through the gateway."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def install(
 def _places(
     client: KnownClient, file: Path | None, project: bool, servers: list[str]
 ) -> list[tuple[KnownClient, Path, bool]]:
-    """The files to look at, how each is read, and whether others get it too."""
+    """The files to change, how to read each, and whether it is shared with others."""
     from handraise.gateway.clients.rewriting import has_any
 
     if not project:
@@ -110,7 +110,7 @@ def _install(
 
     from handraise.gateway.clients.rewriting import backup_directory, plan, write
 
-    ours = ["handraise"] if shared else ()  # where the command is on this computer says nothing to others
+    ours = ["handraise"] if shared else ()  # a local path is useless to others
     planned = plan(client, path, servers=servers, undo=undo, gateway=ours, backups=backup_directory())
     _show(planned)
     if planned.by_hand:
@@ -126,7 +126,7 @@ def _install(
         return 1
     backup = write(planned, datetime.now().astimezone(), backup_directory())
     typer.echo(f"Done. The file as it was: {_line(str(backup))}")
-    if own:  # with --file nobody knows which program reads it
+    if own:  # with --file the reading program is unknown
         typer.echo(f"Restart {client.title} to have it take effect.")
     _advise_desk_code()
     return 0
@@ -160,7 +160,7 @@ def _confirmed() -> bool:
 
 
 def _line(text: str) -> str:
-    """All of a text, with nothing hidden in it: a command that is not seen in full is not consented to."""
+    """The whole text, inert. A person must see a command in full to consent to it."""
     from handraise.display import for_line
 
     return for_line(text, limit=10 * len(text) + 100)

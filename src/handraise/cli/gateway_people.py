@@ -50,7 +50,7 @@ def add(name: PersonName, file: File) -> None:
 
 @app.command()
 def remove(name: PersonName, file: File) -> None:
-    """Let a person in no more."""
+    """Remove a person, who loses access at once."""
     from handraise.gateway.shared.people import PeopleFile
 
     with report_errors():

@@ -27,7 +27,7 @@ EXAMPLES = """Examples:
 Exit status: 0 when a desk was opened or nothing waits, 1 when a desk could not be opened, 2 for wrong use.
 """
 _LINGER: Final = 2.0
-"""Seconds for which the terminal desk waits for a next question: the same call often asks again."""
+"""Seconds that the terminal desk waits for another question: the same call often asks again."""
 
 TRAY_PORT: Final = 7433
 _NO_BROWSER = "No browser can be opened here. Answer in this terminal: handraise inbox --terminal --all"
@@ -59,7 +59,7 @@ def inbox(
     from handraise.gateway.desk.desk_socket import DeskConnection, desk_sockets
     from handraise.processes import keep_memory_private
 
-    keep_memory_private()  # or a program of the client traces this one, which the desk lets in
+    keep_memory_private()  # otherwise a client's program could trace this process, which the desk lets in
     connection = DeskConnection(_ask_code)
     desks = [
         (socket, seen)
@@ -85,7 +85,7 @@ def inbox(
 
 
 def _stay(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> bool:
-    """Keep the tray open, and follow every gateway that comes and goes."""
+    """Keep the tray open, and follow gateways that start and end."""
     import asyncio
 
     with contextlib.suppress(KeyboardInterrupt):
@@ -120,7 +120,7 @@ def _ask_code() -> str:
 
 
 def _open(connection: DeskConnection, socket: Path, seen: dict[str, Any]) -> bool:
-    """Open a desk in the browser, with a private file that leads to its sign-in page."""
+    """Open a desk in the browser through a private file."""
     from handraise.display import for_line
     from handraise.urls.open import Opened, open_file
 
@@ -136,7 +136,7 @@ def _open(connection: DeskConnection, socket: Path, seen: dict[str, Any]) -> boo
 
 
 def _sit(connection: DeskConnection, wanted: list[Path], *, stays: bool) -> bool:
-    """Answer at this terminal until nothing waits any more, or for as long as it is open."""
+    """Answer at this terminal until no question waits, or until it is closed."""
     import asyncio
 
     from handraise.desks.distant import DistantQueue

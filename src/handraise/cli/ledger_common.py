@@ -35,7 +35,7 @@ LedgerOption: TypeAlias = Annotated[
 
 @asynccontextmanager
 async def open_own_ledger(settings: Settings) -> AsyncIterator[Ledger | None]:
-    """The user's own ledger, for a command that asks; closed with a checkpoint."""
+    """The user's own ledger for a command that asks. Closing signs a checkpoint."""
     from handraise.ledger.own_ledger import own_ledger
 
     ledger = own_ledger(settings)
@@ -51,7 +51,7 @@ async def open_own_ledger(settings: Settings) -> AsyncIterator[Ledger | None]:
 
 @asynccontextmanager
 async def open_existing_ledger(where: str | None) -> AsyncIterator[Ledger]:
-    """A ledger that is there already, for a command that looks at it. Nothing is signed when it is let go of."""
+    """An existing ledger for a command that reads it. Closing signs nothing."""
     from handraise.ledger import Ledger
     from handraise.ledger.own_ledger import checkpoint_copies
     from handraise.policy import load_policy
@@ -78,7 +78,7 @@ def _existing(where: str | None) -> Path | str:
 
 
 def _is_ledger(path: Path) -> bool:
-    """Whether a file is one. It is asked before it is opened for writing, which would make one of another database."""
+    """Whether a file is a ledger. Checked first, because opening would add the ledger's tables to another database."""
     from handraise.stores.sqlite.file import reading_uri
 
     try:
@@ -90,7 +90,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 def run(work: Coroutine[Any, Any, int]) -> None:
-    """Do the work of a command; its exit status, or 2 with one line that says what is wrong."""
+    """Run a command's work; returns its exit status, or 2 after printing an error."""
     try:
         with report_errors():
             status = asyncio.run(work)
@@ -100,7 +100,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
 
 
 def parse_time_option(text: str | None) -> int | None:
-    """A time that somebody typed, in milliseconds since 1970."""
+    """A typed time as milliseconds since 1970."""
     from handraise.ledger.history import parse_when
 
     if text is None:

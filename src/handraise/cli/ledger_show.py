@@ -107,7 +107,7 @@ def filter_of(
     since: str | None,
     until: str | None,
 ) -> EventFilter:
-    """The filter of a command line; wrong use for words that no event has."""
+    """The filter of a command line; a usage error for unknown words."""
     from handraise.ledger.events import KINDS, OUTCOMES
     from handraise.ledger.history import EventFilter
 
@@ -119,7 +119,7 @@ def filter_of(
 
 
 async def _newest(ledger: Ledger, wanted: EventFilter, limit: int, as_json: bool) -> int:
-    """Print the newest events; the number of the very newest."""
+    """Print the newest events; returns the number of the last one."""
     chosen: list[tuple[int, LedgerEvent]] = []
     newest = 0
     async for number, event in ledger.newest():
@@ -188,7 +188,7 @@ _ENDED = {
 
 
 def _short(text: str, width: int) -> str:
-    """The text, harmless, in exactly this many cells or fewer at the end of a line."""
+    """The text, inert, in at most this many cells."""
     from handraise.display import for_line
 
     shown = for_line(text)
@@ -295,7 +295,7 @@ async def _chosen(ledger: Ledger, wanted: EventFilter) -> AsyncIterator[tuple[in
 
 @contextmanager
 def output_file(out: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that only its owner can read. It is there when all of it is, and else as it was."""
+    """Standard output, or a private file that is replaced only when it is complete."""
     if out is None:
         yield sys.stdout
         return

@@ -79,7 +79,7 @@ def erase(
 
 
 async def _require_one(ledger: Ledger, named: str) -> None:
-    """SetupError when several people are meant: issuers choose their subjects by themselves."""
+    """SetupError when several people match: subjects are unique only within an issuer."""
     from handraise.ledger.history import is_person
 
     people = {each.about.principal async for _, each in ledger.events() if each.about.principal is not None}

@@ -1,4 +1,4 @@
-"""`handraise lint`: read a server's source, and say what will go wrong when it asks. Made for anyone's CI."""
+"""`handraise lint`: find mistakes in how a server asks, from its source, for CI."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ PolicyReport: TypeAlias = dict[str, Any]
 
 @contextmanager
 def report_config_errors() -> Iterator[None]:
-    """A file that cannot be used is told in plain words; then the command ends with status 2."""
+    """Print the problems of a configuration file, and exit with status 2."""
     try:
         yield
     except SetupError as error:
@@ -42,7 +42,7 @@ def report_config_errors() -> Iterator[None]:
 
 
 def configuration() -> tuple[ConfigFile | None, Settings]:
-    """The file that counts, and what it says."""
+    """The configuration file and its settings."""
     return find_config(os.environ, Path()), load_settings()
 
 
@@ -91,7 +91,7 @@ def settings_as_json(found: ConfigFile | None, settings: Settings) -> PolicyRepo
 
 
 def settings_as_toml(found: ConfigFile | None, settings: Settings) -> str:
-    """A configuration file that says what holds now, with every setting explained."""
+    """The current settings as a configuration file, with explanations."""
     lines = ["# No configuration file: these are the defaults." if found is None else f"# From {found.path}"]
     table = ""
     for key, value, meaning in _values(settings):
@@ -197,7 +197,7 @@ def _of_server(name: str, own: ServerSettings, settings: Settings) -> list[tuple
 
 
 def _toml(value: object) -> str:
-    """Every value that a setting can have is written alike in JSON and in TOML."""
+    """A value in TOML. All settings' values have the same form in JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""A command's output on standard error: progress, the trace, and a server's lines that are no messages."""
+"""A command's output on standard error: progress, the trace, and stray lines of a server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StatusOutput:
 
     @asynccontextmanager
     async def holding(self, queue: Queue) -> AsyncIterator[None]:
-        """While the desk is open. Lines that were held back are printed after it gives the terminal back."""
+        """Hold back lines while the desk is open, and print them afterwards."""
         self._queue = queue
         try:
             yield
@@ -37,7 +37,7 @@ class StatusOutput:
             self._held.clear()
 
     def trace(self, as_json: bool) -> Tell:
-        """A trace of what crosses: at once, or after the call where a desk could wipe it off the screen."""
+        """A trace that prints at once, or after the call if a desk uses the screen."""
         from handraise.trace import Trace
 
         return Trace(self._keep, as_json=as_json, colour=wants_colour()).message
@@ -59,12 +59,12 @@ class StatusOutput:
 
 
 def wants_colour() -> bool:
-    """Whether standard error is a terminal whose user has nothing against colour."""
+    """Whether standard error is a terminal that may show colour."""
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def tell_stray_lines() -> None:
-    """Say once that the server writes what its client cannot read, and what it wrote."""
+    """Print once that the server wrote a line that is not a message, with the line."""
     logger = logging.getLogger("mcp.client.stdio")
     logger.addHandler(_OnlyTheFirst())
     logger.propagate = False

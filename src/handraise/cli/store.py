@@ -104,7 +104,7 @@ def prune(store: StoreOption = None) -> None:
 
 
 def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new: bool = False) -> T:
-    """Do something with a store that is there, or may be `new`, and let go of it."""
+    """Open an existing store, or a new one with `new`, run work, and close it."""
     from handraise.stores.registry import own_or_named_store
 
     async def run() -> T:
@@ -119,7 +119,7 @@ def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new
 
 
 def _chosen(given: str | None, new: bool) -> str:
-    """The store that counts; empty for the gateway's own file."""
+    """The address of the chosen store; empty for the gateway's own file."""
     from handraise.policy.files import load_settings
     from handraise.policy.places import database_of
     from handraise.policy.settings import choose

@@ -1,4 +1,4 @@
-"""`handraise trace`: between any client and a server over standard input and output, to see what crosses."""
+"""`handraise trace`: show the messages between a client and a server over standard input and output."""
 
 from __future__ import annotations
 

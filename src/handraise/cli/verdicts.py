@@ -40,7 +40,7 @@ def judge_question(text: str | bytes, revision: Revision) -> CheckReport:
 
 
 def _verdict(secrets: list[dict[str, Any]]) -> str:
-    """As the policy decides without a configuration; a doubt goes before a warning that leaves none."""
+    """The policy's verdict without a configuration. A doubt outweighs a certain warning."""
     if any(secret["tier"] == 1 for secret in secrets):
         return "refuse"
     if any(secret["doubtful"] for secret in secrets):
@@ -73,7 +73,7 @@ def is_refused(report: CheckReport) -> bool:
 
 
 def _and_the_others(error: WireError, params: object, revision: Revision) -> tuple[Problem, ...]:
-    """The problem that ended the reading, and the other problems of the fields."""
+    """The problem that ended the parsing, and the problems of other fields."""
     first = Problem(error.field, error.rule, error.message, "object")
     if not isinstance(params, dict) or "requestedSchema" not in params:
         return (first,)

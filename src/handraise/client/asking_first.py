@@ -1,4 +1,4 @@
-"""What a client does around each call of a host, for every client library."""
+"""The work around each call of a host, for every client library."""
 
 from __future__ import annotations
 

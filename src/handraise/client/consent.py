@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from handraise.client.answers import checked, dump_as_answer
-from handraise.client.calls import HostCall, asking_call, cause_of
-from handraise.client.flows import OpenLinks
+from handraise.client.calls import HostCall, OpenLinks, asking_call, cause_of
 from handraise.client.gate import Desks, Gate, Ruling, refusal_of
 from handraise.client.recording import (
     ASKER_ENDED,

@@ -1,4 +1,4 @@
-"""Where a tour takes place: one call at a time, by a real client, with a person at a desk."""
+"""The setting of a tour: a real client makes one call at a time, with a person at a desk."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class TourStage:
 
 
 class _Watched:
-    """A gate that tells what passes it, and sends a scripted person to the pages that they agreed to open."""
+    """A gate that reports questions, and lets a scripted person visit the pages that they agreed to open."""
 
     def __init__(self, telling: Transcript) -> None:
         self._telling = telling

@@ -28,11 +28,11 @@ class Transcript:
         self._held: list[str] | None = None
 
     def hold(self) -> None:
-        """Keep what is told until `release`."""
+        """Hold back output until `release`."""
         self._held = []
 
     def release(self) -> None:
-        """Tell what was kept."""
+        """Write the output that was held back."""
         held, self._held = self._held or [], None
         self._lines(held)
 

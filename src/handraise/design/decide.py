@@ -218,7 +218,7 @@ class ToolWords:
 
 
 def words_for(subject: ToolDescription) -> ToolWords:
-    """The verb and the noun of a tool's name; one of `item` where it has no noun."""
+    """The verb and the noun of a tool's name; `item` if it has no noun."""
     words = words_of(subject.name) or ["change"]
     verb = harmful_word(subject) or words[0]
     particles = [word for word in words if word in _PARTICLES]

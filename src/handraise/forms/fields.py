@@ -150,7 +150,7 @@ Field: TypeAlias = Text | Number | Integer | Flag | Choice | Choices
 
 
 ANSWER: Final = "answer"
-"""The name of a form's only field, where the author chose none: every shortcut of `ask`, and `Form.of` of one type."""
+"""The default name of a form's only field: for every shortcut of `ask`, and for `Form.of` of one type."""
 
 
 def label_of(field: Field) -> str:

@@ -193,7 +193,7 @@ NO_UNICODE: Final = (
     "The text contains half a surrogate pair, which is no character; of a file name that is no UTF-8 "
     'send os.fsencode(name).decode(errors="replace").'
 )
-"""What to tell an author whose text UTF-8 cannot carry."""
+"""The sentence for an author whose text UTF-8 cannot encode."""
 
 
 def is_unicode(text: str) -> bool:
@@ -227,7 +227,7 @@ class Refused(Exception):
 
 
 def kind_of(value: object) -> str:
-    """What JSON calls such a value."""
+    """The JSON name of a value's type."""
     match value:
         case bool():
             return "boolean"

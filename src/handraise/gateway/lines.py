@@ -88,7 +88,7 @@ class LineReader(asyncio.Protocol):
             self._transport.resume_reading()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading for good."""
         if self._transport is not None:
             self._transport.close()
 

@@ -249,7 +249,11 @@ class ModernRelay(Relay):
             self._remember(call, state, RelayedRound(message.source), requests)
             self._pass(call, message)
             return
-        later = {key: each for key, each in asked.items() if mixed and self._is_for_desk(call, each)}
+        later = {
+            key: each
+            for key, each in asked.items()
+            if mixed and self.state.is_for_desk(call.peer, str(each["params"].get("mode", "form")))
+        }
         await self._keep(call, message, {"inputRequests": requests, "requestState": state})
         now = {key: each for key, each in asked.items() if key not in later}
         round_ = await self._decide(call, message, now) if now else RelayedRound(message.source)
@@ -265,9 +269,6 @@ class ModernRelay(Relay):
             if round_.opened:
                 self.holding.hold_for_page([call])
             await self._answer(call, state, round_.decided)
-
-    def _is_for_desk(self, call: RelayedCall, request: Mapping[str, Any]) -> bool:
-        return self.state.is_for_desk(call.peer, str(request["params"].get("mode", "form")))
 
     async def _decide(self, call: RelayedCall, message: Message, asked: Mapping[str, Any]) -> RelayedRound:
         """Pass each question of a round to the client, or decide it without the client."""

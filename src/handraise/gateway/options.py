@@ -24,7 +24,7 @@ class Options:
     """Options of one gateway."""
 
     desk: Desk = "auto"
-    """Who is asked at our desk: `auto` people whose client does not ask them, `always` everybody, `none` nobody."""
+    """The people who are asked at our desk. `auto`: those whose client does not ask; `always`: all; `none`: nobody."""
     hold: float = 45.0
     """Seconds for which a call is held while its person is asked."""
     wait: float = 24 * 3600.0

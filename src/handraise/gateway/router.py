@@ -69,8 +69,8 @@ class ServerRouter:
         self._fresh = count(1)
         self._tasks = TaskSet()
         for name, link in links.items():
-            link.on_message = self._receiving(name)
-            link.on_closed = self._closing(name)
+            link.on_message = partial(self._received, name)
+            link.on_closed = partial(self._closed, name)
 
     def source_of(self, message: Message) -> Source:
         return self._sources[self._server_of(message) or next(iter(self._sources))]
@@ -258,9 +258,6 @@ class ServerRouter:
         if name in self._links:
             self._links[name].send(message if message.id == id else message.with_(id=id))
 
-    def _receiving(self, name: str) -> Callable[[Message], None]:
-        return lambda message: self._received(name, message)
-
     def _received(self, name: str, message: Message) -> None:
         if message.method is None:
             self._take_response(name, message)
@@ -319,10 +316,7 @@ class ServerRouter:
         del self._asked_by[told_as]
         self.on_message(cancel_for(message, told_as))
 
-    def _closing(self, name: str) -> Callable[[Source, bool], None]:
-        return lambda source, last: self._closed(name, source)
-
-    def _closed(self, name: str, source: Source) -> None:
+    def _closed(self, name: str, source: Source, last: bool) -> None:
         """Handle the end of one server. The others go on."""
         gone = [id for id, names in self._sent_to.items() if name in names]
         self.on_closed(source, len(self._links) == 1)

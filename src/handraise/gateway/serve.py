@@ -23,7 +23,6 @@ from handraise.gateway.relay import Relay
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.state import GatewayState, habits_file
 from handraise.gateway.stdio import ProcessLink, StdioPort
-from handraise.gateway.upstreams import Source
 from handraise.processes import keep_memory_private
 
 
@@ -37,7 +36,7 @@ class Front:
         self._relay: Relay | None = None
         self.lost = asyncio.Event()
         """Set when the server is gone."""
-        link.on_closed = self._closed
+        link.on_closed = lambda source, last: self.lost.set()
         link.on_message = self._too_early
 
     def from_client(self, message: Message) -> None:
@@ -45,7 +44,7 @@ class Front:
         if self._relay is None:
             relay_for_era = ModernRelay if is_modern(message) else LegacyRelay
             self._relay = relay_for_era(self._link, self._state, self._port)
-            self._relay.on_lost = self._lost
+            self._relay.on_lost = lambda relay: self.lost.set()
         self._relay.from_client(message)
 
     def _too_early(self, message: Message) -> None:
@@ -54,12 +53,6 @@ class Front:
             self._link.send(error_response(message.id, INVALID_REQUEST, "There is no client yet."))
         elif message.is_notice and not input_requests(message.body):
             self._port.send(message)
-
-    def _closed(self, source: Source, last: bool) -> None:
-        self.lost.set()
-
-    def _lost(self, relay: Relay) -> None:
-        self.lost.set()
 
     async def aclose(self) -> None:
         """Withdraw open questions, then disconnect the server."""

@@ -118,15 +118,15 @@ class GatewayState:
         async with self._loading:
             if self._asking is None:
                 try:
-                    self._asking = await (self._open or self._open_own)()
+                    if self._open is not None:
+                        self._asking = await self._open()
+                    else:
+                        keep_memory_private()
+                        self._asking = await open_own_asking(self.options, self._access, self._desk_code)
                 except HandraiseError as error:
                     logger.error("nobody can be asked: %s", error)
                     raise
         return self._asking
-
-    async def _open_own(self) -> QuestionHandler:
-        keep_memory_private()
-        return await open_own_asking(self.options, self._access, self._desk_code)
 
     @property
     def tickets(self) -> TicketRepository | None:

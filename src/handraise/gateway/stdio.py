@@ -92,13 +92,31 @@ def inert(noise: bytes) -> str:
     return ascii(noise[:_MOST_NOISE].decode("utf-8", "replace"))[1:-1] + more
 
 
+def _message_reader(
+    took: Callable[[Message], None], refuse: Callable[[Unreadable, bytes], None], ended: Callable[[], None]
+) -> LineReader:
+    """A reader that parses every line. `refuse` gets an unreadable line, or the start of one that is too long."""
+
+    def parse(line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except Unreadable as error:
+            refuse(error, line)
+        else:
+            took(message)
+
+    return LineReader(parse, ended, lambda start: refuse(too_long(start), start))
+
+
 class ProcessLink(DirectLink):
     """The link to a server process."""
 
     def __init__(self, source: Source, process: subprocess.Popen[bytes]) -> None:
         super().__init__(source)
         self.process = process
-        self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start), start))
+        self.reader = _message_reader(self.deliver, self._refuse, self._ended)
         self.writer = LineWriter()
         self._over = asyncio.Event()
 
@@ -111,16 +129,6 @@ class ProcessLink(DirectLink):
 
     def send(self, message: Message) -> None:
         self.writer.write(message.raw)
-
-    def _took(self, line: bytes) -> None:
-        if not line.strip():
-            return
-        try:
-            message = parse_message(line)
-        except Unreadable as error:
-            self._refuse(error, line)
-        else:
-            self.deliver(message)
 
     def _refuse(self, error: Unreadable, line: bytes) -> None:
         """Print an unreadable line on standard error. If it answers or makes a request, send an error."""
@@ -171,9 +179,9 @@ class StdioPort:
 
     def __init__(self) -> None:
         self.on_message: Callable[[Message], None] = lambda message: None
-        self.reader = LineReader(self._took, self._ended, lambda start: self._refuse(too_long(start)))
         self.writer = LineWriter()
         self.ended = asyncio.Event()
+        self.reader = _message_reader(self._deliver, self._refuse, self.ended.set)
 
     async def open(self) -> None:
         """Start to listen, on copies of the streams: the originals stay open."""
@@ -182,16 +190,6 @@ class StdioPort:
 
     def send(self, message: Message) -> None:
         self.writer.write(message.raw)
-
-    def _took(self, line: bytes) -> None:
-        if not line.strip():
-            return
-        try:
-            message = parse_message(line)
-        except Unreadable as error:
-            self._refuse(error)
-        else:
-            self._deliver(message)
 
     def _deliver(self, message: Message) -> None:
         """Pass on a message from the client. A failure here affects this message only."""
@@ -204,15 +202,12 @@ class StdioPort:
                     error_response(message.id, SERVER_FAULT, "The gateway could not handle this request.")
                 )
 
-    def _refuse(self, error: Unreadable) -> None:
+    def _refuse(self, error: Unreadable, line: bytes) -> None:
         """Send the client an error. If the message was a response, the server gets an error too."""
         logger.warning("a message of the client was not passed on: %s", error)
         self.send(error.refusal())
         if error.is_response:
             self._deliver(error.replacement())
-
-    def _ended(self) -> None:
-        self.ended.set()
 
     async def aclose(self) -> None:
         """Write the rest. Make the streams blocking again, because our parent may share them."""

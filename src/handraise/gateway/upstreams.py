@@ -106,7 +106,7 @@ _LIKE: Final = '{"mcpServers": {"notes": {"command": "npx", "args": ["-y", "some
 _OAUTH: Final = frozenset({"clientId", "clientSecret", "scopes", "callbackPort"})
 
 
-def load_upstreams(path: Path, environment: Mapping[str, str] | None = None) -> list[Upstream]:
+def load_upstreams(path: Path) -> list[Upstream]:
     """The servers in a file; SetupError lists every problem in it."""
     try:
         raw = path.read_bytes()[: _MAX_BYTES + 1]
@@ -120,7 +120,7 @@ def load_upstreams(path: Path, environment: Mapping[str, str] | None = None) -> 
         raise SetupError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise SetupError(f"{path}: this is not JSON: {error}") from None
-    return parse_upstreams(body, str(path), os.environ if environment is None else environment)
+    return parse_upstreams(body, str(path), os.environ)
 
 
 def parse_upstreams(body: object, source: str, environment: Mapping[str, str]) -> list[Upstream]:

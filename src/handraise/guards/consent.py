@@ -1,4 +1,4 @@
-"""Have a person decide about a call, inside the tool that is called: nothing runs before they said yes."""
+"""Let a person decide about a call inside the called tool. Nothing runs before a yes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GuardedCall:
     tool: str
     annotations: Mapping[str, Any] | None
     arguments: Callable[[], dict[str, Any]]
-    """Read anew each time, so that it shows when somebody changed them."""
+    """Read again each time, to notice changes."""
 
 
 async def require_consent(
@@ -57,7 +57,7 @@ async def require_consent(
         now = None if count is None else await count()
         if (
             digest(intent.arguments()) != pinned
-        ):  # last of all: nothing else of the author's runs before the body
+        ):  # last: no other code of the author runs between this and the body
             end_with(Stale("the arguments changed while the person decided"))
         if now == number:
             return

@@ -24,9 +24,9 @@ _IN_TEXT: Final = 80
 _NAME: Final = 60
 _LINES: Final = 12
 _COUNTED: Final = 40
-"""Characters that tell how many are left out."""
+"""Characters for the count of omitted characters."""
 _ARGUMENTS: Final = 1000
-"""Characters for all arguments together, so that what follows from the call is always seen."""
+"""Characters for all arguments together, so that the consequence stays visible."""
 
 
 def compose_message(
@@ -36,14 +36,14 @@ def compose_message(
     consequence: str | None = None,
     if_declined: str | None = None,
 ) -> str:
-    """The whole message. A decline stands on the second line: some clients show the first lines only."""
+    """The whole message. The effect of a decline is on the second line: some clients show only the first lines."""
     top = f"{headline}\nIf you decline: {if_declined}" if if_declined else headline
     parts = [top, "\n".join(_call(tool, arguments)), *([consequence] if consequence else [])]
     return "\n\n".join(parts)
 
 
 def count_of(number: int) -> str:
-    """A count as it is shown: 2,000."""
+    """A count with separators: 2,000."""
     return f"{number:,}"
 
 
@@ -57,7 +57,7 @@ def fill_sentence(template: str, arguments: Mapping[str, Any], count: int | None
 
 
 def names_in(template: str) -> frozenset[str]:
-    """The names that a sentence uses. Raises `DefinitionError` unless they are plain ones."""
+    """The names in a sentence. `DefinitionError` unless they are plain."""
     try:
         named = [(name, how) for _, name, *how in Formatter().parse(template) if name is not None]
     except ValueError as error:
@@ -72,9 +72,9 @@ def names_in(template: str) -> frozenset[str]:
 
 def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments without secrets."""
-    from handraise.trace.masks import Masks  # with it come all the rules about secrets
+    from handraise.trace.masks import Masks  # imports all rules about secrets
 
-    return Masks(longest=sys.maxsize).mask(arguments)  # we cut what is too long ourselves
+    return Masks(longest=sys.maxsize).mask(arguments)  # long values are cut here
 
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _text(value: Any, limit: int) -> str:
 
 
 Hint = Literal["destructive", "writes", "any"]
-"""Which tools a guard is for: those that may destroy, those that may change anything, or all of them."""
+"""The tools of a guard: those that may destroy, those that may change anything, or all."""
 
 MEANING: Final[Mapping[Hint, str]] = MappingProxyType(
     {"destructive": "may destroy something", "writes": "may change something", "any": "do anything"}
@@ -113,7 +113,7 @@ MEANING: Final[Mapping[Hint, str]] = MappingProxyType(
 
 
 def matches(hint: Hint, annotations: Mapping[str, Any] | None) -> bool:
-    """Whether a tool is one of these, by its annotations. Only a plain `true` or `false` counts as said."""
+    """Whether a tool matches, by its annotations. Only a plain `true` or `false` counts."""
     said = annotations or {}
     read_only = said.get("readOnlyHint") is True
     match hint:
@@ -135,14 +135,14 @@ _CONFIRM: Final[Form[Any]] = Form.by_hand(Flag(ANSWER, title="Go ahead?"))
 class Guard:
     """A question in front of a call.
 
-    - `message`: what will happen, in a sentence. `{count}` and the names of arguments are filled in.
+    - `message`: a sentence that says what will happen. `{count}` and the names of arguments are filled in.
     - `tools`: which tools, by name or pattern (`delete_*`).
-    - `hint`: which of them, by what they say about themselves. A silent tool counts as destructive.
-    - `arguments`: patterns that the arguments of these names have to match; an argument that is absent does not.
+    - `hint`: which of them, by their annotations. A tool without annotations counts as destructive.
+    - `arguments`: patterns that the arguments of these names must match. A missing argument does not match.
     - `above`: only when the count is above this.
-    - `typed`: what has to be typed instead of a yes: `"count"`, or the name of an argument.
+    - `typed`: what the person types instead of a yes: `"count"`, or the name of an argument.
     - `typed_above`: type it only when the count is above this.
-    - `consequence`, `if_declined`: what follows from either answer.
+    - `consequence`, `if_declined`: the effect of each answer.
     """
 
     message: str = "The model wants to call this tool."
@@ -162,14 +162,14 @@ class Guard:
 
     @property
     def needs_count(self) -> bool:
-        """Whether a count has to be there before this guard can decide."""
+        """Whether this guard needs a count to decide."""
         by_count = self.above is not None or self.typed_above is not None or self.typed == "count"
         return by_count or "count" in names_in(self.message)
 
     def concerns(
         self, tool: str, annotations: Mapping[str, Any] | None, arguments: Mapping[str, Any]
     ) -> bool:
-        """Whether the guard is for this call at all, whatever the count will be."""
+        """Whether the guard applies to this call, whatever the count."""
         return self.why_not(tool, annotations, arguments) is None
 
     def why_not(
@@ -179,7 +179,7 @@ class Guard:
         arguments: Mapping[str, Any],
         count: int | None = None,
     ) -> str | None:
-        """Why nobody is asked about this call, in a sentence; None when somebody is."""
+        """A sentence why nobody is asked about this call; None when somebody is."""
         if not any(fnmatchcase(tool, pattern) for pattern in self.tools):
             return "It is for other tools."
         if not matches(self.hint, annotations):
@@ -199,7 +199,7 @@ class Guard:
         arguments: Mapping[str, Any],
         count: int | None = None,
     ) -> FormQuestion[Any] | None:
-        """The question that has to be answered before this call runs; None when it may run as it is."""
+        """The question before this call; None when it may run."""
         if self.why_not(tool, annotations, arguments, count) is not None:
             return None
         if self.needs_count and count is None:
@@ -238,7 +238,7 @@ class Guard:
 
 
 def count_in(arguments: Mapping[str, Any], name: str) -> int | None:
-    """How much an argument is about: the elements that it has, or the number that it is. None when it does not say."""
+    """The count in an argument: its number of elements, or its number. None for anything else."""
     match arguments.get(name):
         case list() | dict() as several:
             return len(several)
@@ -259,9 +259,9 @@ _SEPARATED: Final = re.compile(r"(?<=\d)[,. '\u00a0\u202f](?=\d{3})")
 
 
 def _fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
-    """Whether an argument matches; of a list one element is enough.
+    """Whether an argument matches; one element of a list is enough.
 
-    A pattern says nothing about an object, so that one always matches: a server may find the path in `{"x": path}`.
+    An object always matches: a server may find the path in `{"x": path}`.
     """
     if name not in arguments:
         return False
@@ -280,7 +280,7 @@ _MOST = 10_000
 
 
 class DeclinePause:
-    """Remembers who declined which tool, for `seconds`. With none, nothing is remembered."""
+    """Remembers who declined which tool, for `seconds`."""
 
     def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
         self._seconds = seconds
@@ -288,10 +288,10 @@ class DeclinePause:
         self._until: dict[tuple[str, str], float] = {}
 
     def begin(self, person: str, tool: str) -> None:
-        """Somebody declined just now."""
+        """Remember a decline."""
         if self._seconds <= 0:
             return
-        self._until.pop((person, tool), None)  # to the end, behind those that are over sooner
+        self._until.pop((person, tool), None)  # to the end, after those that expire sooner
         self._until[person, tool] = self._clock() + self._seconds
         while len(self._until) > _MOST:
             del self._until[next(iter(self._until))]

@@ -40,7 +40,7 @@ def guard(
     cooldown: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Callable[[Callable[P, Any]], Callable[P, Awaitable[Any]]]:
-    """Have a person agree before a tool runs; it goes below `@server.tool()`, and works above it too.
+    """Ask a person before a tool runs. Put it below `@server.tool()`; above works too.
 
     - `message`: the question. `{count}` and the names of the tool's arguments are filled in.
     - `count`, `when`, `still`: plain or async functions of those tool arguments that they name. `count` gives the
@@ -110,7 +110,7 @@ def _tool_name(body: Callable[..., Any]) -> str:
 
 
 def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The tool's own arguments as plain data: those that were sent, and those that the author's defaults fill in."""
+    """The tool's own arguments as plain data, with the author's defaults."""
     sent = current_call().params.get("arguments") or {}
     return {
         name: to_jsonable_python(value, fallback=repr)
@@ -120,7 +120,7 @@ def _plain(signature: inspect.Signature, given: Mapping[str, Any]) -> dict[str, 
 
 
 def _is_own(value: Any, default: Any) -> bool:
-    """Whether an argument is the tool's own. A context or a dependency, which the framework puts in, is not."""
+    """Whether an argument is the tool's own, not a context or a dependency from the framework."""
     if isinstance(value, _PLAIN) and (default is inspect.Parameter.empty or isinstance(default, _PLAIN)):
         return True
     return isinstance(default, FieldInfo) or type(value) is type(default)
@@ -140,7 +140,7 @@ def _counter(count: Callable[..., Any], given: Mapping[str, Any]) -> Callable[[]
 
 
 def _call(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """Call a function of the author's with those of the tool's arguments that it names."""
+    """Call the author's function with those tool arguments that it names."""
     parameters = inspect.signature(function).parameters
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
         return function(**given)

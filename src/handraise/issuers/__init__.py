@@ -1,1 +1,1 @@
-"""Authorization servers, seen from outside: how they are asked, and which of their signatures count."""
+"""Safe requests to authorization servers, and the signatures that count."""

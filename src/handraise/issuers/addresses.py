@@ -1,4 +1,4 @@
-"""Where a request may go: by a private way, and to public addresses only where an outsider named the URL.
+"""The addresses that a request may go to. URLs from outsiders may lead to public addresses only.
 
 The attack (server-side request forgery): an outsider names an address of a machine that only we can reach.
 """
@@ -28,7 +28,7 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 
 async def resolve_host(host: str, port: int) -> tuple[str, ...]:
-    """The addresses of a host, as this computer knows them."""
+    """The addresses of a host."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
@@ -39,7 +39,7 @@ class AllowedAddresses:
     """Which addresses may be called."""
 
     public_only: bool = False
-    """For addresses that an outsider names. False: the author wrote the addresses and means them."""
+    """True for URLs from outsiders. False for the author's own URLs."""
     unsafe_networks: tuple[Network, ...] = ()
     """Networks that may be called although they are private."""
     own: str = ""
@@ -47,7 +47,7 @@ class AllowedAddresses:
     resolve: Resolve = field(default=resolve_host, repr=False)
 
     def for_server(self, url: str) -> AllowedAddresses:
-        """The same for a server that the user configured. It may name itself; on this computer, this computer."""
+        """The same for a configured server, which may name its own host, or this computer if it runs here."""
         link = _parse(url)
         local = () if link is None or link.host not in _THIS_COMPUTER else _LOOPBACK
         return replace(self, own=url, unsafe_networks=(*self.unsafe_networks, *local))
@@ -93,7 +93,7 @@ def parse_networks(given: Iterable[str]) -> tuple[Network, ...]:
 
 
 def require_secure_url(url: object) -> str:
-    """The URL as it is, when nobody can listen on the way there: https, or this computer. SetupError otherwise.
+    """The URL, if it uses https or leads to this computer. SetupError otherwise.
 
     It is read strictly, so that every parser finds the same host in it: no blanks, control characters, backslashes or
     user names, and the host is written as it is called.

@@ -20,13 +20,13 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
 def resource_of(url: str) -> str:
-    """The resource that a token for a server has to name: its URL without a fragment, scheme and host in lower case."""
+    """The resource of a server's tokens: its URL without a fragment, scheme and host in lower case."""
     parts = urlsplit(url)
     return parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), fragment="").geturl()
 
 
 def metadata_urls(url: str, told: str | None) -> list[str]:
-    """Where a server may publish about itself, in order: where it told, then for its path, then for its host."""
+    """The URLs of a server's metadata, in order: the given one, the one for its path, the one for its host."""
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     for_path = [f"{origin}{_WELL_KNOWN}{parts.path}"] if parts.path.strip("/") else []
@@ -68,8 +68,8 @@ _TYPES: Final = ("RSA", "EC", "OKP")
 def verifying_keys(published: Mapping[str, Any], algorithm: object) -> list[dict[str, Any]]:
     """The keys of a JSON Web Key Set that may verify a signature made by this algorithm (RFC 7517, section 4).
 
-    A key that is marked for encryption, or for another algorithm, is none of them. Others than the issuer may have its
-    secret half, or get it to be used on data that they choose.
+    A key for encryption or another algorithm does not count: others may have its secret half, or get it applied to
+    their data.
     """
     keys = published.get("keys")
     if algorithm not in ALGORITHMS or not isinstance(keys, list):
@@ -97,7 +97,7 @@ class NotThere(AccountError):
 
 
 async def fetch(named: object, reach: AllowedAddresses = ANYWHERE) -> dict[str, Any]:
-    """The JSON object at an address. AccountError also when that is none, as a document may name anything."""
+    """The JSON object at an address. AccountError for a bad address too, because a document may name anything."""
     try:
         url = require_secure_url(named)
     except SetupError as error:
@@ -113,7 +113,7 @@ async def fetch(named: object, reach: AllowedAddresses = ANYWHERE) -> dict[str, 
 async def post(
     url: str, headers: Mapping[str, str], body: str, reach: AllowedAddresses = ANYWHERE
 ) -> tuple[int, dict[str, Any]]:
-    """The status and the JSON object that come of a form, or of JSON."""
+    """Post a form or JSON; returns the status and the JSON object."""
     status, answer = await _request("POST", url, headers, body.encode("ascii"), reach)
     return status, _object(url, answer) if answer.strip() else {}
 
@@ -145,7 +145,7 @@ async def _send(
     content: bytes | None,
     addresses: tuple[str, ...] | None,
 ) -> httpx.Response:
-    """Send to the first address that accepts a connection. A computer may have no IPv6, for instance."""
+    """Send to the first address that accepts a connection: a computer may have no IPv6."""
     *others, last = addresses[:_MOST_ADDRESSES] if addresses else (None,)
     for address in others:
         with contextlib.suppress(httpx.ConnectError, httpx.ConnectTimeout):
@@ -154,7 +154,7 @@ async def _send(
 
 
 def _client(reach: AllowedAddresses) -> httpx.AsyncClient:
-    """No proxy of the environment's where addresses are checked: it would look the name up anew."""
+    """A client without the environment's proxy if addresses are checked: a proxy would resolve the name again."""
     trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return httpx.AsyncClient(
         timeout=_PATIENCE, follow_redirects=False, verify=trusted, trust_env=not reach.public_only

@@ -32,7 +32,7 @@ EventKind = Literal[
 ]
 """The kinds of events of a question."""
 KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
-"""All of them, in the order of a question's life."""
+"""All kinds, in the order of a question's life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ _NEEDS: Final[Mapping[EventKind, tuple[str, ...]]] = MappingProxyType(
 ENDINGS: Final[frozenset[EventKind]] = frozenset(
     {"decided", "refused", "expired", "withdrawn", "failed", "ambiguous"}
 )
-"""The kinds after which nobody can answer the question any more."""
+"""The kinds that end a question."""
 
 
 def dump_event(event: LedgerEvent) -> bytes:

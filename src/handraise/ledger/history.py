@@ -1,4 +1,4 @@
-"""Which events somebody wants to see: filters for commands, and the decisions that a desk shows."""
+"""Filters for events, and the earlier decisions that a desk shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w":
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """The conditions for an event. Without a word, anything."""
+    """Conditions for events. An empty filter matches all."""
 
     server: str | None = None
     person: str | None = None
@@ -36,7 +36,7 @@ class EventFilter:
     """Milliseconds since 1970; `until` itself is outside."""
 
     def matches(self, event: LedgerEvent) -> bool:
-        """Whether this is one of the events that are wanted."""
+        """Whether an event matches."""
         about, principal, request = event.about, event.about.principal, event.about.request
         return (
             (self.server is None or about.server.id == self.server)
@@ -50,7 +50,7 @@ class EventFilter:
 
 
 def is_person(principal: Principal, named: str) -> bool:
-    """Whether somebody who types this means the person: it is their whole key, their subject, or their login."""
+    """Whether a text names the person: by their key, subject or login name."""
     name = person_name(principal.how, principal.issuer, principal.subject)
     return named in (principal.key, principal.subject, name)
 
@@ -76,7 +76,7 @@ def parse_span(text: str) -> timedelta | None:
 
 _MOST: Final = 50
 _LOOKED_AT: Final = 2000
-"""Events that are read at most for one page, however few of them are wanted."""
+"""The most events to read for one page."""
 _VERBS: Final[dict[Outcome, str]] = {
     "accept": "accepted it",
     "said_no": "said no",

@@ -30,7 +30,7 @@ _AT_ONCE = 2000
 
 
 async def place_all(tables: LedgerTables) -> Tree:
-    """Give every event that is there its place; the tree afterwards."""
+    """Give every event its place; returns the new tree."""
     before = 0
     while True:
         head = await tables.place(_AT_ONCE)
@@ -40,7 +40,7 @@ async def place_all(tables: LedgerTables) -> Tree:
 
 
 class DelayedTask:
-    """Does something a while after it was first called for, however often that was; `name` is for the log."""
+    """Runs work once, some time after the first call. `name` is for the log."""
 
     def __init__(self, name: str, work: Callable[[], Awaitable[object]], delay: float) -> None:
         self._name = name
@@ -51,13 +51,13 @@ class DelayedTask:
         self._running: asyncio.Task[None] | None = None
 
     def call(self) -> None:
-        """Have it done soon. A timer, not a task that waits: it keeps no loop from ending."""
+        """Schedule the work. It uses a timer, so that it does not keep a loop alive."""
         loop = asyncio.get_running_loop()
-        if self._timer is None or self._loop is not loop:  # one that has ended calls nobody any more
+        if self._timer is None or self._loop is not loop:  # the timer of an ended loop never fires
             self._loop, self._timer = loop, loop.call_later(self._delay, self._start)
 
     async def stop(self) -> None:
-        """Call nothing any more, and wait for what runs."""
+        """Cancel scheduled work, and wait for running work."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -127,7 +127,7 @@ class Ledger:
 
     @classmethod
     def at(cls, where: str | os.PathLike[str], **options: Any) -> Ledger:
-        """The ledger in a file of its own, with its key in a private file beside it; or at `postgresql://…`."""
+        """The ledger in its own file, with its key in a private file beside it; or at `postgresql://…`."""
         store = named_store(where) if database_of(where) else SqliteStore(Path(where).expanduser())
         return cls.of(store, **options)
 
@@ -217,7 +217,7 @@ class Ledger:
         return task
 
     def written(self) -> None:
-        """Events were written along with something else in the same store: see to their places."""
+        """Schedule places for events that were written with another change of the store."""
         self._later.call()
 
     async def finish(self) -> None:
@@ -228,7 +228,7 @@ class Ledger:
             await self._sign_the_end()
 
     async def aclose(self) -> None:
-        """Finish, and let go of the store."""
+        """Finish, and close the store."""
         try:
             await self.finish()
         finally:
@@ -237,7 +237,7 @@ class Ledger:
     # The tree.
 
     async def place(self) -> Tree:
-        """Give every event that is there its place; the tree afterwards."""
+        """Give every event its place; returns the new tree."""
         return await place_all(self.tables)
 
     async def checkpoint(self) -> tuple[str, list[str]]:
@@ -253,14 +253,15 @@ class Ledger:
     # Reading.
 
     async def events(self, after: int = 0) -> AsyncIterator[tuple[int, LedgerEvent]]:
-        """The events behind a number, with their numbers, in order."""
+        """The events after a number, with their numbers, in order."""
         while rows := await self.tables.rows(after, _PAGE):
             for number, body in rows:
                 yield number, _read(number, body)
             after = rows[-1].number
 
-    async def newest(self, before: int | None = None) -> AsyncIterator[tuple[int, LedgerEvent]]:
+    async def newest(self) -> AsyncIterator[tuple[int, LedgerEvent]]:
         """The events, with their numbers, the newest first."""
+        before: int | None = None
         while rows := await self.tables.rows_before(before, _PAGE):
             for number, body in rows:
                 yield number, _read(number, body)

@@ -97,7 +97,7 @@ async def retain(ledger: Ledger, *, since: int) -> int:
 
 
 async def _require_unbroken(ledger: Ledger) -> None:
-    """Go by no record that was changed.
+    """Refuse a broken ledger.
 
     Otherwise somebody without the key could make a record look old, or like another person's, and have us remove it
     with a signed note.

@@ -391,7 +391,7 @@ class Verification:
 
 
 def _is_in_chain(given: Note, notes: Sequence[Note | None]) -> bool:
-    """Whether the chain of notes holds a given one. A chain that was cut off, or begun anew, does not."""
+    """Whether the chain of notes holds a given one. A chain that was cut off or restarted does not."""
     at = given.checkpoint.number - 1
     return at < len(notes) and notes[at] in (None, given)
 

@@ -74,7 +74,7 @@ def _prefixes(path: KeyPath) -> Iterator[KeyPath]:
 MAX_BYTES: Final = 256 * 1024
 _KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
 _NAMED: Final = ("servers", "guards")
-"""Tables whose own tables have names of the user's."""
+"""Tables whose sub-tables have names that the user chooses."""
 _TABLES: Final = tuple(dict.fromkeys([*(key.rpartition(".")[0] for key in _KNOWN), *_NAMED]))
 _NAME: Final = "NAME"
 

@@ -210,14 +210,14 @@ class RateLimits:
         return count(self._tallies.get((server, person), AskTally()), call, self._elapsed(now))
 
     def _elapsed(self, now: float) -> float:
-        """Our own time, which never goes back: a clock that was set back must lengthen no window for ever."""
+        """A time that never goes back, so that a clock change cannot extend a window for ever."""
         if self._heard is not None:
             self._clock += max(0.0, now - self._heard)
         self._heard = now
         return self._clock
 
     def _make_room(self) -> bool:
-        """Forget the person who has been silent longest, but nobody who waits."""
+        """Forget the tally that was unused longest, but none with a waiting question."""
         if len(self._tallies) < _TALLIES:
             return True
         idle = next((key for key, tally in self._tallies.items() if not tally.waiting), None)

@@ -79,14 +79,14 @@ def data_directory(environment: Mapping[str, str], platform: str = sys.platform)
 def _directory(
     environment: Mapping[str, str], platform: str, windows: tuple[str, str], elsewhere: tuple[str, str]
 ) -> Path:
-    """The variable that may name a place and what it is otherwise, on Windows and elsewhere; macOS has one place."""
+    """A user directory: from a variable, else the default of the system."""
     if platform == "darwin":
         return _home(environment) / "Library/Application Support/handraise"
     return _place(environment, *(windows if platform == "win32" else elsewhere))
 
 
 def _place(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
-    """The specification of XDG: a relative path in the variable is to be ignored."""
+    """The directory from a variable. A relative path is ignored, as XDG demands."""
     named = environment.get(variable, "")
     return (Path(named) if Path(named).is_absolute() else _home(environment) / otherwise) / "handraise"
 

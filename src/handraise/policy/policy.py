@@ -33,7 +33,7 @@ class ServerStanding:
 
 
 class Policy:
-    """The settings, the rules made from them, and the person's own rules about servers.
+    """The settings, their rules, and the person's own rules about servers.
 
     `rules` replaces the standard rules; without any, everything is refused. The person's own rules and the
     settings about servers hold in any case.
@@ -63,7 +63,7 @@ class Policy:
         guard: bool = False,
         shared: bool = False,
     ) -> Facts:
-        """Find out about a question what the rules want to know.
+        """Collect the facts about a question for the rules.
 
         A server whose target is a URL, or unknown, is one elsewhere: it may not send links to this computer.
         """
@@ -96,7 +96,7 @@ class Policy:
         )
 
     def remember(self, rule: OwnRule, *, keep: bool) -> None:
-        """Make a rule of the person's own: for good, or until this program ends."""
+        """Make a rule for the person: for ever, or until this program ends."""
         self.own.add(rule, keep=keep)
 
     def standing(self, origin: Origin, person: str, now: float) -> ServerStanding:

@@ -42,7 +42,7 @@ class Facts:
     """Wall clock."""
     counts: Counts = Counts()
     guard: bool = False
-    """Whether it is a question of the user's own guards, in front of a call."""
+    """Whether one of the user's guards asks it before a call."""
     shared: bool = False
     """Whether it waits at a desk that several people share."""
 

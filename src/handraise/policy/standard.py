@@ -1,4 +1,4 @@
-"""The rules that hold unless somebody writes others: secrets, links, and URLs in text."""
+"""The standard rules: secrets, links, and URLs in text."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _asks_for(kind: str, name: str, verdict: Literal["allow", "warn", "refuse"])
 def _about_link(
     facts: Facts, severity: Literal["warn", "danger"], verdict: Literal["warn", "refuse"]
 ) -> PolicyRuling:
-    """A link that was never looked at is as bad as a dangerous one."""
+    """A link without an inspection counts as dangerous."""
     if facts.mode != "url":
         return ALLOW
     if facts.link is None:

@@ -35,7 +35,7 @@ class Park:
 
 @dataclass(frozen=True, slots=True)
 class RunHook:
-    """Let a command of the user's answer: the question as JSON on standard input, the answer on standard output."""
+    """Let the user's command answer: the question as JSON on standard input, the answer on standard output."""
 
     command: tuple[str, ...]
     timeout: float = 30.0

@@ -129,12 +129,12 @@ class IncomingRequest(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the client declared."""
+        """The client's capabilities."""
         ...
 
     @property
     def client(self) -> ClientName | None:
-        """What the client calls itself, if it says so."""
+        """The client's claimed name and version, if any."""
         ...
 
     @property

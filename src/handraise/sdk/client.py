@@ -118,7 +118,7 @@ def roots_result(roots: Iterable[tuple[str, str]]) -> Any:
 
 
 def implementation(name: str, version: str) -> Any:
-    """What a client calls itself, as the SDK takes it."""
+    """A client's name and version as an SDK object."""
     return wire_types().Implementation(name=name, version=version)
 
 

@@ -74,12 +74,12 @@ class Client1:
 
     @property
     def server_info(self) -> Any:
-        """What the server calls itself."""
+        """The name and version that the server claims."""
         return self._handshake.serverInfo
 
     @property
     def server_capabilities(self) -> Any:
-        """What the server declared."""
+        """The server's capabilities."""
         return self._handshake.capabilities
 
 

@@ -144,7 +144,7 @@ class FastClient:
 
     @property
     def server_info(self) -> Any:
-        """What the server calls itself."""
+        """The name and version that the server claims."""
         return (
             self._client.session.server_info
             if generation() == 2

@@ -141,7 +141,7 @@ class Mcp1Adapter:
         # during the handling of our error has that context too; its text tells them apart.
         return error in _causes(by) and is_text_of(str(by), error)
 
-    # What the framework knows of the author's functions.
+    # The author's functions.
 
     async def annotations(self, tool: str) -> Mapping[str, Any] | None:
         server = self._server()

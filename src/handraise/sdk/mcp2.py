@@ -140,7 +140,7 @@ class Mcp2Adapter:
     def is_wrapped(self, error: HandraiseError, by: BaseException) -> bool:
         return False  # it passes on errors of its own class, which ours are
 
-    # What the framework knows of the author's functions.
+    # The author's functions.
 
     async def annotations(self, tool: str) -> Mapping[str, Any] | None:
         server = self._server()

@@ -22,7 +22,7 @@ class PrivateName:
     name: str
     purpose: str
     without: str
-    """What happens in a release without it."""
+    """The effect in a release without it."""
     seen_in: Mapping[str, str]
     """The releases in which we saw it, by the class or module that has it."""
 

@@ -86,7 +86,7 @@ class ServedCall:
 
     @property
     def person(self) -> Person:
-        """Who will answer."""
+        """The person who answers."""
         return self.request.person
 
     @property

@@ -1,8 +1,7 @@
-"""Secrets out of a message, before anybody reads it in a trace.
+"""Mask secrets in a message before it is shown in a trace.
 
-Masked are values that give themselves away, values under a name that says what they are, the answer to a field that
-asked for a secret (from its question on, under that name anywhere), and what lets somebody in: parameters of links,
-`requestState`.
+Masked are values that look like secrets, values with a telling name, answers to fields that asked for a secret (and
+later values with the same name), and credentials: parameters of links, `requestState`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _RANDOM: Final = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_~-]{20,}
 
 
 def mask_links(text: str) -> str:
-    """The text; its links still say where they lead, and no longer let anybody in."""
+    """The text with the parameters of its links masked."""
     return _LINK.sub(lambda found: _masked_link(found[0]), text) if "://" in text else text
 
 

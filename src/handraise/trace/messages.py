@@ -15,7 +15,7 @@ from handraise.display import for_line
 from handraise.trace.masks import Masks
 
 Direction = Literal["to server", "to client"]
-"""Which way a message crosses."""
+"""The direction of a message."""
 MessageKind = Literal["request", "result", "input required", "error", "notice", "unreadable"]
 
 _VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
@@ -41,7 +41,7 @@ ASKING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TracedMessage:
-    """One message as it crosses, fit to be shown."""
+    """One message, safe to show."""
 
     at: float
     """Seconds since the trace began."""
@@ -238,7 +238,7 @@ class Trace:
         return self._clock() - self._began
 
     def message(self, direction: Direction, message: Any, at: float | None = None) -> None:
-        """A message crosses: now, unless it is known when."""
+        """Add a message, at this time by default."""
         at = self.now() if at is None else at
         with self._lock:
             if self._write is None:

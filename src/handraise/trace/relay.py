@@ -1,4 +1,4 @@
-"""Between a client and a server over standard input and output: bytes pass unchanged, and are traced beside."""
+"""Trace a server over standard input and output. Bytes pass unchanged."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from handraise.trace.messages import Direction, Trace
 
 _CHUNK: Final = 64 * 1024
 _MAX_WAITING: Final = 4096
-"""Pieces that wait to be traced. When nobody takes the trace, the rest of it is given up."""
+"""Pieces that may wait to be traced. If nobody reads the trace, the rest is dropped."""
 _LOOK: Final = 1.0
-"""Seconds between looks: a signal that comes in the moment before we wait does not end the waiting."""
+"""Seconds between checks: a signal just before a wait does not interrupt it."""
 _LAST_WORDS: Final = 2.0
-"""Seconds for what a server said before it ended."""
+"""Seconds to read a server's last output."""
 
 
 def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0, 1)) -> int:
-    """Start a server and be invisible between it and the client; its exit status.
+    """Start a server and pass everything between it and the client; returns its exit status.
 
     `client` are the descriptors on which the client writes and reads. A signal that ends us ends the server.
     """
@@ -53,7 +53,7 @@ def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0,
 
 
 class _Tracing:
-    """Traces in a thread of its own: a terminal that nobody reads from must not hold up a call."""
+    """Traces in its own thread, so that a blocked terminal does not delay a call."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -62,7 +62,7 @@ class _Tracing:
         self._thread = _start(self._run, "trace")
 
     def heard(self, direction: Direction, chunk: bytes) -> None:
-        """Note what is about to be passed on: before it is, so that no answer comes before its request."""
+        """Add bytes to the trace before they are passed on, so that no answer comes before its request."""
         if not self._lost:
             try:
                 self._chunks.put_nowait((direction, chunk, self._trace.now()))

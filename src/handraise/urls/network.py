@@ -46,7 +46,7 @@ _NOT_PUBLIC_6: Final = tuple(
         (
             "2001::/23",  # protocol assignments, among them Teredo
             "2001:db8::/32",  # documentation
-            "2002::/16",  # 6to4, which nobody uses any more (RFC 7526)
+            "2002::/16",  # 6to4, which is obsolete (RFC 7526)
             "3fff::/20",  # documentation
         ),
     )

@@ -78,16 +78,9 @@ def open_url(
     return _open(href, environment, platform, patience)
 
 
-def open_file(
-    file: Path,
-    *,
-    environment: Mapping[str, str] | None = None,
-    platform: str = sys.platform,
-    patience: float = _PATIENCE,
-) -> Opened | NotOpened:
+def open_file(file: Path, *, platform: str = sys.platform) -> Opened | NotOpened:
     """Open a web page that we wrote to a file. The browser's arguments then say where it is, and not what is in it."""
-    environment = os.environ if environment is None else environment
-    return _open(str(file), environment, platform, patience)
+    return _open(str(file), os.environ, platform, _PATIENCE)
 
 
 def find_opener(

@@ -1,4 +1,4 @@
-"""Where the vault's keys come from: a variable, a file, or the system's keyring. Never made up silently on disk.
+"""The sources of the vault's keys: a variable, a file, or the system's keyring. No key is written to disk silently.
 
 Keys are lines of hexadecimal digits, the newest first.
 """
@@ -73,7 +73,7 @@ def _derived(key: bytes) -> bytes:
 
 
 def _place(part: str, secret: SealedSecret) -> bytes:
-    """The parts of a row that are not encrypted. If one of them was changed, the row opens for nobody."""
+    """The unencrypted parts of a row. If one is changed, the row cannot be opened."""
     times = [None if time is None else float(time) for time in (secret.kept_at, secret.until)]
     return json.dumps(["handraise/vault", part, secret.row, secret.owner, secret.service, *times]).encode()
 
@@ -119,7 +119,7 @@ class KeySource(Protocol):
 
 
 class EphemeralKeys:
-    """A key that lives as long as the process: for a store that does, too."""
+    """A key in memory, for a store in memory."""
 
     def __init__(self) -> None:
         self._keys: tuple[bytes, ...] = (new_key(),)
@@ -167,7 +167,7 @@ class KeyFile:
         return _parse(text, str(self.path))
 
     def save(self, keys: Sequence[bytes]) -> None:
-        """Whole or not at all: a key that is lost takes its secrets along."""
+        """Save the keys atomically: a lost key loses its secrets."""
         replace_file(self.path, _dump(keys))
 
 
@@ -212,7 +212,7 @@ class _Backend(Protocol):
 
 
 def _safe_keyring() -> _Backend:
-    """The system's keyring, where it is one: some back ends only pretend, or write plain files."""
+    """The system's keyring, unless its back end keeps nothing or writes plain files."""
     try:
         import keyring
     except ImportError:

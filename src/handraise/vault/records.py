@@ -22,7 +22,7 @@ class SealedSecret(NamedTuple):
     """The contents, sealed by the data key."""
     kept_at: float
     until: float | None
-    """When it is of no use any more; wall clock, in seconds."""
+    """When it expires, in seconds since the epoch."""
 
 
 class SecretInfo(NamedTuple):
@@ -35,7 +35,7 @@ class SecretInfo(NamedTuple):
 
 
 class SecretTable(Protocol):
-    """Where sealed secrets live: one a service and owner. Every method is atomic."""
+    """The table of sealed secrets: one for each service and owner. Every method is atomic."""
 
     async def put(self, secret: SealedSecret) -> None:
         """Keep it, in place of what the same owner had for the same service."""
@@ -54,7 +54,7 @@ class SecretTable(Protocol):
         ...
 
     async def purge(self) -> Leftover | None:
-        """Take removed, replaced and re-wrapped data off the disk. Return the data left if that cannot be done yet."""
+        """Remove deleted, replaced and re-wrapped data from the disk; returns what cannot be removed yet."""
         ...
 
     async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
@@ -68,8 +68,8 @@ _HIDDEN: Final = "Secret(•••)"
 class Secret:
     """A person's entry on a page. `.reveal()` is the one way to read it.
 
-    Its text form says nothing, so that it cannot leave in a log line, an f-string, an error or a tool's result by
-    mistake. It cannot be pickled, and is no JSON.
+    Its text form hides it, so that it cannot leave in a log line, an f-string, an error or a tool's result by
+    mistake. It cannot be pickled or written as JSON.
     """
 
     __slots__ = ("__value",)
@@ -87,7 +87,7 @@ class Secret:
     def __format__(self, spec: str) -> str:
         return _HIDDEN
 
-    # With no `__hash__` beside it, on purpose: a hash would tell equal secrets apart from others.
+    # No `__hash__`, on purpose: it would reveal which secrets are equal.
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented

@@ -22,7 +22,7 @@ Contents = Mapping[str, Any]
 
 
 class Vault:
-    """Secrets of people, one a person and service. Nobody's serves another."""
+    """Secrets of people, one for each person and service."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Vault:
         self._clock = clock
 
     async def require_key(self) -> None:
-        """Raise SetupError unless there is a key to keep something with: before anybody is asked for it."""
+        """SetupError when there is no key. Call it before anybody is asked for a secret."""
         await self._loaded()
 
     async def keep(
@@ -48,7 +48,7 @@ class Vault:
         """Keep a person's entry for a service, for some seconds or for good. It replaces the one before."""
         if person.how == "anonymous":
             raise StoreError("the vault keeps nothing for somebody whom it would not know again")
-        ring = await self._loaded()  # anew: another process may have rotated the keys
+        ring = await self._loaded()  # loaded again: another process may have rotated the keys
         row, now = secrets.token_hex(16), self._clock()
         plain = json.dumps(dict(contents), separators=(",", ":")).encode()
         until = None if seconds is None else now + seconds
@@ -71,11 +71,11 @@ class Vault:
         return contents
 
     async def forget(self, owner: Person | str, service: str) -> bool:
-        """Forget a person's entry for a service; False when there was none. `purge` takes it off the disk."""
+        """Forget a person's entry for a service; False when there was none. `purge` removes it from the disk."""
         return await self._table.remove(owner if isinstance(owner, str) else owner.key, service)
 
     async def purge(self) -> Leftover | None:
-        """Take forgotten, replaced and re-wrapped data off the disk. Return what is left if that cannot be done yet."""
+        """Remove forgotten, replaced and re-wrapped data from the disk; returns what cannot be removed yet."""
         return await self._table.purge()
 
     async def list(self, owner: Person | str | None = None) -> list[SecretInfo]:

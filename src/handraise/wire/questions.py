@@ -11,7 +11,7 @@ a question (time) or add words that a desk quotes; it cannot give a question mor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never, get_args
 
@@ -343,17 +343,13 @@ class InputRequired:
     request_state: str | None
 
 
-def dump_input_required(
-    requests: Mapping[str, Any], request_state: str | None, *, meta: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """The result that ends a round with requests for input, and what is said about it in `_meta`."""
+def dump_input_required(requests: Mapping[str, Any], request_state: str | None) -> dict[str, Any]:
+    """The result that ends a round with requests for input."""
     dumped: dict[str, Any] = {"resultType": "input_required"}
     if requests:
         dumped["inputRequests"] = dict(requests)
     if request_state is not None:
         dumped["requestState"] = request_state
-    if meta is not None:
-        dumped["_meta"] = dict(meta)
     return dumped
 
 
@@ -378,24 +374,16 @@ def dump_input_responses(answers: Mapping[str, Any], request_state: str | None) 
 
 
 def parse_input_responses(raw: object, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
-    """The answers that a retry brings, by key, within bounds. Their meaning is not checked here."""
-    return parse_retry(raw, limits)[0]
-
-
-def parse_retry(
-    raw: object, limits: Limits = DEFAULT_LIMITS, *, write: Callable[[object], bytes] = write_json
-) -> tuple[dict[str, Any], bytes]:
-    """The answers that a retry brings, and all of them as `write` writes JSON; it raises WireError for what is none."""
+    """The answers in a retry, by key, within bounds. Their meaning is not checked here."""
     if raw is None:
-        return {}, b"{}"
+        return {}
     if not isinstance(raw, dict):
         raise WireError("input_responses", "inputResponses is a JSON object.")
     if len(raw) > limits.answers:
         raise WireError("input_responses", f"inputResponses has more than {limits.answers} entries.")
-    written = write(raw)
-    if len(written) > limits.answer_bytes:
+    if len(write_json(raw)) > limits.answer_bytes:
         raise WireError("input_responses", f"inputResponses has more than {limits.answer_bytes} bytes.")
-    return raw, written
+    return raw
 
 
 def _requests(raw: object) -> dict[str, dict[str, Any]]:

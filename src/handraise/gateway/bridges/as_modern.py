@@ -77,10 +77,6 @@ class Handshake:
         }
         self._link.send(request(_ID, "initialize", params))
 
-    def is_answer(self, message: Message) -> bool:
-        """Whether this is the response to `initialize`."""
-        return message.id == _ID
-
     def end(
         self, message: Message, go_on: Callable[[Message], None], refuse: Callable[[Message], None]
     ) -> None:
@@ -218,7 +214,7 @@ class AsModern(Bridge):
             self._asked(message)
         elif message.is_notice:
             self._noticed(message)
-        elif self._handshake.is_answer(message):
+        elif message.id == _ID:
             self._handshake.end(message, self.send, self.on_message)
         elif (call := self._calls.pop(id_key(message.id), None)) is not None:
             try:

@@ -60,7 +60,7 @@ class EraLink(Bridge):
             self._probe = request(_PROBE, DISCOVER, {"_meta": message.params["_meta"]})
         if modern:
             loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(PATIENCE, lambda: self._bridge(AsModern(self._link)))
+            self._patience = loop.call_later(PATIENCE, lambda: self._go_on(AsModern(self._link), message))
         self._link.send(self._probe)
 
     def _probed(self, message: Message) -> None:
@@ -73,7 +73,7 @@ class EraLink(Bridge):
         if _wants_account(message):
             self._begin_again(message)
         elif not _fits(message, modern=is_modern(first)):
-            self._bridge(AsModern(self._link) if is_modern(first) else AsLegacy(self._link, message))
+            self._go_on(AsModern(self._link) if is_modern(first) else AsLegacy(self._link, message), first)
         elif probe is first:
             self._go_on(self._link)
             self.on_message(message)
@@ -88,10 +88,6 @@ class EraLink(Bridge):
         self._waiting, self._first, self._probe = [], None, None
         for each in waiting:
             self.on_message(message.with_(id=each.id))
-
-    def _bridge(self, bridge: AsModern | AsLegacy) -> None:
-        assert self._first is not None
-        self._go_on(bridge, self._first)
 
     def _go_on(self, to: Link, *messages: Message) -> None:
         """Send what waited: the era is known."""

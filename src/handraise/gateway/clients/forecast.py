@@ -49,20 +49,20 @@ class Probed:
     """Why the probe failed."""
 
 
-async def probe(upstream: Upstream, patience: float = PATIENCE) -> Probed:
+async def probe(upstream: Upstream) -> Probed:
     """Ask a server for its revisions. No tool is called. A problem may quote the last line of its standard error.
 
     A server that speaks 2026-07-28 is started twice, because it may keep to the era that a connection began with.
     """
-    modern = await _probe(upstream, patience, _discover, _greet)
+    modern = await _probe(upstream, _discover, _greet)
     if MODERN not in modern.revisions:
         return modern
-    legacy = await _probe(upstream, patience, _greet)
+    legacy = await _probe(upstream, _greet)
     also = tuple(each for each in legacy.revisions if each not in modern.revisions)
     return replace(modern, revisions=(*modern.revisions, *also))
 
 
-async def _probe(upstream: Upstream, patience: float, *ways: Way) -> Probed:
+async def _probe(upstream: Upstream, *ways: Way) -> Probed:
     """Greet a server in the first of these ways that it accepts."""
     with tempfile.TemporaryFile() as errors:
         try:
@@ -70,10 +70,10 @@ async def _probe(upstream: Upstream, patience: float, *ways: Way) -> Probed:
         except SetupError as error:
             return Probed(problem=str(error))
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(PATIENCE):
                 return await _ask(link, ways)
         except TimeoutError:
-            return Probed(problem=f"it did not answer within {patience:g} seconds")
+            return Probed(problem=f"it did not answer within {PATIENCE:g} seconds")
         except EOFError:
             await link.aclose()
             return Probed(problem=f"it exited before it answered{_last_line(errors)}")

@@ -47,14 +47,13 @@ class KnownClient:
     folders: str = ""
     """The member of its file that has servers for single folders."""
 
-    def path(self, environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    def path(self) -> Path:
         """The path of this user's file."""
-        known = os.environ if environment is None else environment
-        raw = self.files.get(platform, self.files[""])
+        raw = self.files.get(sys.platform, self.files[""])
         for name in ("APPDATA", "USERPROFILE", "CODEX_HOME", "XDG_CONFIG_HOME"):
             fallback = _FALLBACKS.get(name, "~")
-            raw = raw.replace(f"%{name}%", known.get(name) or fallback)
-        home = known.get("USERPROFILE" if platform == "win32" else "HOME") or str(Path.home())
+            raw = raw.replace(f"%{name}%", os.environ.get(name) or fallback)
+        home = os.environ.get("USERPROFILE" if sys.platform == "win32" else "HOME") or str(Path.home())
         usual = Path(raw.replace("~", home, 1) if raw.startswith("~") else raw)
         candidates = (usual, *(usual.with_name(name) for name in self.also))
         return next((each for each in candidates if each.exists()), usual)

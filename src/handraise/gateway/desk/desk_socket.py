@@ -41,7 +41,6 @@ class DeskSocket:
         *,
         access: AccessCheck,
         code: DeskCodeCheck,
-        directory: Path | None = None,
     ) -> None:
         """`sign_in_file` makes a private file that signs a browser in, and opens the question with this id."""
         self._queue = queue
@@ -49,7 +48,7 @@ class DeskSocket:
         self._access = access
         self._code = code
         self._passes: set[str] = set()
-        self._directory = directory or counter_directory(os.environ)
+        self._directory = counter_directory(os.environ)
         self._entry = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
         self._server: asyncio.Server | None = None
 

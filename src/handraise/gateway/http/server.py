@@ -61,15 +61,14 @@ class Session:
 class Sessions:
     """All sessions. Each has its own connections to servers, or processes."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._all: dict[str, Session] = {}
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._all.values()))
 
     def add(self, session: Session) -> None:
-        session.used = self._clock()
+        session.used = time.monotonic()
         self._all[session.id] = session
 
     def find(self, id: str, person: Person | None) -> Session | None:
@@ -77,7 +76,7 @@ class Sessions:
         session = self._all.get(id)
         if session is None or session.person != person:
             return None
-        session.used = self._clock()
+        session.used = time.monotonic()
         return session
 
     def remove(self, session: Session) -> None:
@@ -85,7 +84,7 @@ class Sessions:
 
     def over(self) -> list[Session]:
         """The sessions that were idle for too long."""
-        return [each for each in self._resting() if self._clock() - each.used >= IDLE]
+        return [each for each in self._resting() if time.monotonic() - each.used >= IDLE]
 
     def longest_resting(self, person: Person | None) -> Session | None:
         """The person's session that is idle for longest; None when all are busy."""

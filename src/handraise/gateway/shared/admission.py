@@ -19,6 +19,7 @@ from handraise.gateway.shared.people import Tokens
 from handraise.questions import Person
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_PATH: Final = "/mcp"
 _METADATA: Final = "/.well-known/oauth-protected-resource"
 _KEPT_BACK: Final = (b"authorization", b"cookie", b"proxy-authorization")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -37,7 +38,6 @@ class Admission:
         issuer: str | None = None,
         resource: str = "",
         desk: Application | None = None,
-        path: str = "/mcp",
     ) -> None:
         """Without `tokens` everybody counts as the user of this computer; use that on loopback only.
 
@@ -50,16 +50,15 @@ class Admission:
         self._issuer = issuer
         self._resource = resource
         self._desk = desk
-        self._path = path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         if _values(scope, b"host") not in [[host] for host in self._hosts]:
             await reply(send, 421, b"The gateway does not answer under that name.\n", b"text/plain")
-        elif scope["path"] == self._path:
+        elif scope["path"] == _PATH:
             await self._admit(scope, receive, send)
-        elif self._issuer is not None and scope["path"] in (_METADATA, _METADATA + self._path):
+        elif self._issuer is not None and scope["path"] in (_METADATA, _METADATA + _PATH):
             told = {"resource": self._resource, "authorization_servers": [self._issuer]}
             await reply(send, 200, json.dumps(told).encode(), b"application/json")
         elif self._desk is not None:
@@ -92,8 +91,8 @@ class Admission:
     async def _refuse(self, send: Send) -> None:
         told = "Bearer"
         if self._issuer is not None:
-            base = self._resource.removesuffix(self._path)
-            told = f'Bearer resource_metadata="{base}{_METADATA}{self._path}"'
+            base = self._resource.removesuffix(_PATH)
+            told = f'Bearer resource_metadata="{base}{_METADATA}{_PATH}"'
         headers = [(b"www-authenticate", told.encode()), (b"content-type", b"text/plain")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": b"Come with a token of yours for this gateway.\n"})

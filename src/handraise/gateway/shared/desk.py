@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from handraise.desks import Queue
-from handraise.desks.passkeys import PasskeyFile, Passkeys, PasskeyStore
+from handraise.desks.passkeys import PasskeyFile, Passkeys
 from handraise.desks.telling import Earlier
 from handraise.desks.web.sessions import DeskSessions, Errand
 from handraise.desks.web.site import Site
@@ -102,12 +102,10 @@ class DeskSignIn:
         registration: Registration,
         sessions: DeskSessions,
         public_url: str,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._registration = registration
         self._sessions = sessions
         self._public_url = public_url
-        self._clock = clock
         self._leaving: dict[str, tuple[AuthorizationRequest, float]] = {}
         self.routes: list[BaseRoute] = [Route("/", self._leave), Route("/entered", self._back)]
 
@@ -119,7 +117,7 @@ class DeskSignIn:
             logger.warning("nobody can sign in: %s", error)
             raise HTTPException(503, _NOT_NOW) from None
         departure = AuthorizationRequest(browser.name, server, f"{self._public_url}/entered")
-        now = self._clock()
+        now = time.monotonic()
         self._leaving = {state: one for state, one in self._leaving.items() if one[1] > now}
         while len(self._leaving) >= _MOST:
             self._leaving.pop(next(iter(self._leaving)))
@@ -132,7 +130,7 @@ class DeskSignIn:
         departure, until = self._leaving.get(request.query_params.get("state", ""), (None, 0.0))
         if (
             departure is None
-            or self._clock() >= until
+            or time.monotonic() >= until
             or not departure.is_of(request.cookies.get(_COOKIE, ""))
         ):
             raise HTTPException(403, _NOT_NOW)  # login CSRF: only the browser that started may finish
@@ -166,17 +164,16 @@ class SharedDesk:
         *,
         people: PeopleFile | None = None,
         earlier: Earlier | None = None,
-        passkeys: PasskeyStore | None = None,
     ) -> None:
         """`earlier`: decisions before this run. People see only their own.
 
-        `passkeys`: default is a file in the operator's data directory. People add their first passkey with a link from
-        the operator, or at the desk if an issuer signs them in.
+        Passkeys are in the operator's data directory. People add their first one with a link from the operator, or at
+        the desk if an issuer signs them in.
         """
         self.sessions = DeskSessions(time.monotonic)
         self._public = urlsplit(public_url)
         host = self._public.hostname or ""
-        self._passkeys = Passkeys(passkeys or PasskeyFile(), rp_id=host, origin=lambda: public_url)
+        self._passkeys = Passkeys(PasskeyFile(), rp_id=host, origin=lambda: public_url)
         with_passkey = WithPasskey(
             self._passkeys, advice=ADD_FIRST if people is None else ASK_FOR_LINK, enrols=people is None
         )

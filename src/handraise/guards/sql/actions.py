@@ -80,7 +80,7 @@ def changes_of(
 
 
 def unknown_tables(nodes: Sequence[exp.Expr], schema: Schema) -> Iterator[str]:
-    """The names in a statement that are no table of the engine's: those which it makes or drops."""
+    """The names in a statement that are not tables of the engine: those that it makes or drops."""
     made = {fold(node.alias) for node in nodes if isinstance(node, exp.CTE)}
     for node in nodes:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
@@ -116,7 +116,7 @@ def _write(node: exp.Expr) -> tuple[str, Iterable[object]]:
 
 
 def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list[str]]:
-    """The verb of a statement that defines something or reaches outside, and the names that it is about."""
+    """The verb of a statement that defines something or reaches outside, and its names."""
     cascades = node.args.get("cascade") or str(node.args.get("option")).upper() == "CASCADE"
     behind = " CASCADE, with all that depends on" if cascades else ""
     match node:
@@ -127,7 +127,7 @@ def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list
                     f"It makes a {what}; the guard cannot see what it will do when it is called."
                 )
             verb = f"CREATE OR REPLACE {what}" if node.args.get("replace") else f"CREATE {what}"
-            made = node.this.find(exp.Table)  # behind it come tables that it only refers to
+            made = node.this.find(exp.Table)  # the tables after it are only referred to
             return verb, _tables([made, node.args.get("properties")], schema)
         case exp.Drop():
             what = _word(node.args.get("kind") or "")

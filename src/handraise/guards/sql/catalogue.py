@@ -1,4 +1,4 @@
-"""Which columns hold personal data: from a TOML or CSV file, from a mapping, or from a function of yours."""
+"""The columns with personal data: from a TOML or CSV file, a mapping, or your own function."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Catalogue:
         return _with_computed(relation, inside | found)
 
     def _listed(self, path: FieldPath, columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """The listed columns of the table of this name; a function is asked about these columns of it."""
+        """The listed columns of a table; a lookup function is called for these columns."""
         own = fold_path(path)
         found: dict[str, tuple[str, ...]] = {}
         for table, listed in self._tags:
@@ -98,7 +98,7 @@ class Catalogue:
         return found
 
     def _inside(self, field: NestedField) -> tuple[str, ...] | None:
-        """The tags of what a column has inside; None when that is not personal."""
+        """The tags of the fields inside a column; None when none is personal."""
         name = fold(field.name)
         for _, columns in self._tags:
             if name in columns:
@@ -108,7 +108,7 @@ class Catalogue:
 
 
 def _with_computed(relation: Relation, found: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Add those that are computed from one that was found. They may be computed from each other, in any order."""
+    """Add columns that are computed from personal ones, directly or through each other."""
     for _ in relation.computed:
         for column, expression in relation.computed:
             text = fold(expression.replace('""', '"'))

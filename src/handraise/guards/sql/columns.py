@@ -1,7 +1,7 @@
-"""Which columns of which tables a statement reaches: every one that it names, or that a star or a whole row brings.
+"""The columns that a statement reaches: by name, by a star, or by a whole row.
 
-Where that cannot be told exactly, more is taken, never less: a name that means nothing brings everything. Through a
-view only what is used of it counts, and what the view itself looks at to find its rows.
+If unsure, more columns count, never fewer: an unknown name reaches everything. Of a view only the used columns count,
+and those that the view itself uses to find its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from handraise.guards.sql.scopes import SOURCES, QueryScopes, TableInQuery, Unkn
 Reached = set[tuple[Relation, str]]
 """Tables, each with a column in one spelling."""
 ColumnsOf = Callable[[Relation], Iterable[str]]
-"""The columns of a table that have to be found, in one spelling."""
+"""The columns of a table to look for, in one spelling."""
 Define = Callable[[Relation], exp.Expr]
 
 _BRINGS_ALL: Final = (exp.Columns, exp.Pivot, exp.PositionalColumn, exp.Summarize)
@@ -26,10 +26,10 @@ _REACHES: Final = (
     exp.Identifier, exp.Column, exp.Var, exp.Star, exp.Join, exp.Insert, exp.Copy, *_BRINGS_ALL,
 )  # fmt: skip
 _NO_COLUMN: Final = ""
-"""A view is reached even when no column of it is used: it looks for its rows."""
+"""A view is reached even if no column of it is used, because it looks for its rows."""
 _OF_THE_SYSTEM: Final = frozenset({"rowid", "ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"})
 _WHOLE_NAMES: Final = (exp.Column, exp.Table)
-"""Their identifiers are looked at together."""
+"""Nodes whose identifiers form one name."""
 _NEW_NAMES: Final[dict[type, tuple[str, ...]]] = {
     exp.Alias: ("alias",),
     exp.ColumnDef: ("this",),
@@ -38,7 +38,7 @@ _NEW_NAMES: Final[dict[type, tuple[str, ...]]] = {
     exp.TableAlias: ("this", "columns"),
     exp.Window: ("this", "alias"),
 }
-"""Where an identifier names something new."""
+"""Nodes in which an identifier names something new."""
 
 
 class ViewColumns:
@@ -81,7 +81,7 @@ class ColumnReach:
         self._has_places = False
 
     def of(self, nodes: Sequence[exp.Expr], *, new_tables: bool = False, is_view: bool = False) -> Reached:
-        """The columns that matter and are reached. `new_tables`: the statement may name what it makes."""
+        """The reached columns among those to look for. `new_tables`: the statement may name tables that it makes."""
         self._nodes = nodes
         self._statement = nodes[0]
         self._has_places = is_view
@@ -152,7 +152,7 @@ class ColumnReach:
                 self._take_name(node, part)
 
     def _take_of(self, node: exp.Expr, bound: TableInQuery, name: str) -> None:
-        """A column of one table. A name that is no column may be a function of the whole row (`p.to_json`)."""
+        """A column of one table. An unknown name may be a function of the whole row (`p.to_json`)."""
         if names := self._meant(bound, name):
             for each in names:
                 self._add(node, bound.relation, each)
@@ -160,7 +160,7 @@ class ColumnReach:
             self._add_all(node, bound.relation)
 
     def _take_name(self, node: exp.Expr, name: str) -> None:
-        """A name alone: of the innermost query that has such a column; or of any, or a whole row."""
+        """A name without a table: a column of the innermost query that has it, of any query, or a whole row."""
         chain = [*self._scopes.of(node).chain()]
         at = self._take_if_column(node, name)
         if any(self._meant(bound, name) for bound in chain[0].bounds):
@@ -178,7 +178,7 @@ class ColumnReach:
             self._take_everything(node)
 
     def _take_if_column(self, node: exp.Expr, name: str) -> bool:
-        """Take it if the innermost query that has tables with such a column is around here."""
+        """Take the column if a query around the node has a table with it."""
         for scope in self._scopes.of(node).chain():
             found = False
             for bound in scope.bounds:
@@ -190,7 +190,7 @@ class ColumnReach:
         return False
 
     def _take_row(self, node: exp.Expr, qualifier: str, except_: frozenset[str]) -> None:
-        """All columns of what has this name."""
+        """All columns of the table with this name."""
         for scope in self._scopes.of(node).chain():
             if qualifier in scope.tables:
                 for bound in scope.tables[qualifier]:
@@ -200,7 +200,7 @@ class ColumnReach:
             self._take_everything(node)
 
     def _take_all(self, node: exp.Expr, except_: frozenset[str] = frozenset()) -> None:
-        """All columns of all tables of the query around here."""
+        """All columns of all tables of the query around the node."""
         for bound in self._scopes.of(node).bounds:
             self._add_all(node, bound.relation, bound.left_out(except_))
 
@@ -209,7 +209,7 @@ class ColumnReach:
             self._add_all(node, bound.relation)
 
     def _is_known(self, name: str) -> bool:
-        """Whether the statement gives this name to something: by itself, or as functions do."""
+        """Whether the statement or a function in it introduces this name."""
         if self._labels is None:
             self._labels = {fold(each.name) for each in self._nodes if _is_new(each)} | _OF_THE_SYSTEM
             for node in self._nodes:
@@ -222,7 +222,7 @@ class ColumnReach:
     def _meant(self, bound: TableInQuery, name: str) -> list[str]:
         found = bound.meant(name)
         if not found and name in self._views.wanted(bound.relation):
-            return [name]  # listed as personal, though the engine did not tell of it
+            return [name]  # listed as personal, though the engine did not report it
         return found
 
     def _add_all(self, node: exp.Expr, relation: Relation, except_: frozenset[str] = frozenset()) -> None:
@@ -244,7 +244,7 @@ class ColumnReach:
             self.relations |= behind
 
     def _place(self, node: exp.Expr) -> int | None:
-        """Which output of the whole view a node belongs to; None where that makes no difference."""
+        """The output column of the view that a node belongs to; None if it concerns all."""
         if not self._has_places:
             return None
         below = node

@@ -21,7 +21,7 @@ _REACHES: Final = (
     exp.GenerateTable, exp.GenerateText, exp.MLForecast, exp.MLTranslate, exp.NextValueFor, exp.Predict,
     exp.ReadCSV, exp.ReadParquet, exp.Secret, exp.ToFile, exp.VectorSearch,
 )  # fmt: skip
-"""Functions that the parser knows by name and that do more than compute all the same."""
+"""Functions that the parser knows but that do more than compute."""
 
 _HARMLESS: Final = frozenset(
     {
@@ -86,7 +86,7 @@ class SqlEffects:
 
     @property
     def can_be_estimated(self) -> bool:
-        """Planning binds functions, which may open files already, so a statement with strange ones is not planned."""
+        """Whether the statement may be planned. Planning binds functions, which may open files."""
         return len(self.kinds) == 1 and self.kinds[0] in ("read", "write") and not self.functions
 
 
@@ -162,7 +162,7 @@ class SqlReader:
         return unknown_functions(nodes, words, self.schema.folded_functions)
 
     def _unseen(self, parsed: ParsedSql, relations: set[Relation]) -> Reached:
-        """Personal columns that the text names and that the parser made something else of."""
+        """Personal columns in the text that the parser read as something else."""
         named = {(each, name) for each in relations for name in parsed.names.intersection(self._wanted(each))}
         if not named:
             return named
@@ -192,7 +192,7 @@ def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> SqlEf
 
 
 def _require_lasting(nodes: Sequence[exp.Expr]) -> None:
-    """Refuse to make what DuckDB shows to its own connection only: it would hide a table or function from the guard."""
+    """Refuse temporary objects: DuckDB hides them from other connections, so also from the guard."""
     if any(isinstance(node, exp.TemporaryProperty) for node in nodes):
         raise UnreadableSql("It makes something temporary, which the guard would not see later on.")
 

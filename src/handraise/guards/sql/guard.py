@@ -1,4 +1,4 @@
-"""`SqlGuard`: have a person agree before a statement that is costly, changes something or reaches personal data."""
+"""`SqlGuard`: ask a person before a statement that is costly, changes something or reaches personal data."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class SqlGuard:
 
     - `catalogue`: which columns hold personal data.
     - `rows`: above how many rows a person is asked.
-    - `keep_schema`: for how many seconds what the engine has is remembered. It is looked up anew before a yes is
-      used, when a statement names what is not known, and each time for as long after anything but a plain read was
-      approved; 0 looks it up each time.
+    - `keep_schema`: seconds for which the engine's schema is remembered; 0 reads it each time. It is also read again
+      before a yes is used, when a statement names something unknown, and for that long after the approval of anything
+      but a plain read.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class SqlGuard:
         self._settled = 0.0
 
     async def approve(self, statement: str, *, also: str | None = None) -> str:
-        """Return the very statement when it may run; run that, and nothing else.
+        """Return the statement when it may run. Run exactly that.
 
         `also` says in a sentence what else the call does (a file is replaced, say): that is always asked about, in
         the same question. Ends the call with `user_declined`, `user_cancelled`, or a refusal when it cannot be read,
@@ -75,7 +75,7 @@ class SqlGuard:
                 later = await self.judge(statement, fresh=True)
                 if verdict.covers(later):
                     break
-                verdict = later  # the world has changed meanwhile, and it reaches more now
+                verdict = later  # the situation changed, and the statement reaches more now
         except GuardRefused as error:
             end_with(error)
         except UnreadableSql as error:

@@ -1,4 +1,4 @@
-"""Take a text of SQL apart with sqlglot: into statements, with the text of each as a person is shown it."""
+"""Parse SQL with sqlglot into statements, with the text of each for a person."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ logging.getLogger("sqlglot").addFilter(lambda record: "unsupported syntax" not i
 
 
 class UnreadableSql(Exception):
-    """A text whose effects nobody can tell. The message is a sentence for the model."""
+    """A text whose effects are unknown. The message is a sentence for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ParsedSql:
     words: frozenset[str]
     """Every word, in one spelling."""
     names: frozenset[str]
-    """Those of them that cannot be the name of a function."""
+    """The words that cannot be the name of a function."""
 
 
 def parse(text: str, dialect: str) -> ParsedSql:
@@ -132,7 +132,7 @@ def _shown(text: str, tokens: Sequence[Token]) -> str:
 
 
 def _visible(text: str) -> int:
-    """How many characters are no blanks."""
+    """The number of characters that are not blanks."""
     return sum(map(len, text.split()))
 
 

@@ -16,12 +16,12 @@ FieldPath = tuple[str, ...]
 
 
 def fold(name: str) -> str:
-    """One spelling for all that an engine could take for the same name: more than it does, never less."""
+    """One spelling for all names that an engine might treat as equal: rather too many than too few."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 
 def exact(name: str) -> str:
-    """One spelling for what every engine takes for the same name: less than one does, never more."""
+    """One spelling for names that every engine treats as equal: rather too few than too many."""
     return name.lower() if name.isascii() else name
 
 
@@ -53,14 +53,14 @@ class Relation:
     """Its own partitions and children; it contains their rows. Their personal columns are personal here."""
     fields: tuple[NestedField, ...] = ()
     computed: tuple[tuple[str, str], ...] = ()
-    """The columns that the engine computes, each with its expression: from what is personal comes what is."""
+    """Generated columns with their expressions. A column that is computed from a personal one is personal."""
 
     def __hash__(self) -> int:
         return hash(self.path)  # not of its columns, too, of which a table may have many
 
     @property
     def name(self) -> str:
-        """As people read it: without the database."""
+        """The name for people, without the database."""
         return (
             ".".join(self.path[-2:]) if len(self.path) > 1 and self.path[-2] not in _USUAL else self.path[-1]
         )
@@ -90,7 +90,7 @@ class Schema:
 
     @cached_property
     def folded_functions(self) -> frozenset[str]:
-        """The functions that somebody made, in one spelling."""
+        """The user-defined functions, in one spelling."""
         return frozenset(map(fold, self.functions))
 
     def named(self, path: FieldPath) -> list[Relation]:
@@ -101,7 +101,7 @@ class Schema:
 
 
 class CannotEstimate(Exception):
-    """The engine gives no estimate, or does not say what it has. The message says why, for the model."""
+    """The engine gives no estimate or no schema. The message tells the model why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Engine(Protocol):
 def nested_fields(
     path: FieldPath, columns: Iterable[tuple[str, str]], dialect: str
 ) -> tuple[NestedField, ...]:
-    """All that the columns of a table have inside; each column comes with its type."""
+    """All fields inside the columns of a table, from the types of the columns."""
     return tuple(
         NestedField(column, name, path) for column, written in columns for name in _names(written, dialect)
     )
@@ -145,7 +145,7 @@ def nested_fields(
 
 @lru_cache(maxsize=1000)
 def _names(written: str, dialect: str) -> tuple[str, ...]:
-    """The names in a type. Of one that cannot be parsed every word may be one."""
+    """The names in a type; every word, if the type cannot be parsed."""
     if "(" not in written:
         return ()
     try:

@@ -19,7 +19,7 @@ _AS_IT_IS: Final[Mapping[str, list[str]]] = MappingProxyType({})
 
 
 class UnknownTable(Exception):
-    """A statement names what is no table or view of the engine's."""
+    """A statement names something that is not a table or view of the engine."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class TableInQuery:
     renamed: Mapping[str, list[str]]
 
     def meant(self, name: str) -> list[str]:
-        """The columns that a name means: by its new name, and by its own in case that still works."""
+        """The columns that a name may mean: by their new name or their own."""
         own = [name] if name in self.relation.folded else []
         return [*self.renamed[name], *own] if name in self.renamed else own
 

@@ -53,11 +53,11 @@ class SqlVerdict:
 
     @property
     def is_costly(self) -> bool:
-        """Whether it goes through more rows than may be gone through unasked."""
+        """Whether it goes through more rows than allowed without a question."""
         return self.rows is not None and self.rows > self.threshold
 
     def covers(self, later: SqlVerdict) -> bool:
-        """Whether a yes to this verdict is one to a later: it reaches nothing more, and at most twice the rows."""
+        """Whether a yes to this verdict covers a later one, which reaches nothing more and at most twice the rows."""
         return (
             later.kinds <= self.kinds
             and set(later.actions) <= set(self.actions)
@@ -98,7 +98,7 @@ def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) ->
 
 
 def unnamed_tables(reading: SqlEffects, estimate: Estimate, schema: Schema) -> list[str]:
-    """The tables in the engine's plan that the text was not found to reach, nor a table that they are a part of."""
+    """Tables in the engine's plan that the text does not reach, directly or through their parent tables."""
     known = {fold(relation.path[-1]) for relation in reading.relations}
     return sorted(path[-1] for path in estimate.tables if not known & _names(path, schema))
 
@@ -144,7 +144,7 @@ def _text(shown: tuple[str, ...], room: int) -> str:
 
 
 _COUNTED: Final = 50
-"""Characters that tell how many are left out."""
+"""Characters for the count of omitted characters."""
 
 
 def reasons(verdict: SqlVerdict) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _named(column: str, tags: tuple[str, ...]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """As many names as there is room for, at least one, and how many more there are."""
+    """As many names as fit, at least one, and the number of the others."""
     lengths = accumulate(len(name) + 2 for name in names)
     fits = max(1, sum(length <= _NAMES for length in lengths))
     more = f" and {len(names) - fits} more" if len(names) > fits else ""

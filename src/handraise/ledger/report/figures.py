@@ -108,12 +108,12 @@ def _outcome(ending: LedgerEvent | None) -> ReportOutcome:
 
 _HOUR: Final = 3_600_000
 _AFTERWARDS: Final = 600_000
-"""Asking the same person again within ten minutes of their no is going on after it."""
+"""Milliseconds after a no in which another question to the same person counts as pressure."""
 
 _OFTEN: Final = 30
 _UNWELCOME: Final = 0.5
 _ENOUGH: Final = 5
-"""Of fewer decisions than this nothing can be said."""
+"""With fewer decisions than this there is no judgement."""
 _INSISTENT: Final = 0.05
 
 

@@ -62,7 +62,7 @@ _MODES: Final = {"form": "forms", "url": "links to a browser", "unknown": "of un
 
 @dataclass(frozen=True, slots=True)
 class LedgerStatus:
-    """How the ledger stands that a report was made from."""
+    """The state of the ledger behind a report."""
 
     name: str
     size: int
@@ -79,7 +79,6 @@ def render_report(
     since: datetime | None = None,
     until: datetime | None = None,
     standing: LedgerStatus | None = None,
-    about: str = "",
 ) -> str:
     """The report on the questions of some events. `now` carries the time zone that it is written in."""
     zone = now.tzinfo
@@ -109,7 +108,6 @@ def render_report(
         end=end,
         now=now,
         standing=standing,
-        about=about,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -124,24 +124,22 @@ _known: dict[tuple[str, AllowedAddresses], tuple[float, Metadata]] = {}
 _MOST_KNOWN: Final = 200
 
 
-async def find_server(registration: Registration, clock: Callable[[], float] = time.monotonic) -> Metadata:
+async def find_server(registration: Registration) -> Metadata:
     """The authorization server of a registration."""
     if (given := registration.endpoints) is not None:
         return Metadata(registration.issuer, given.authorization, given.token, given.revocation)
     assert registration.issuer is not None
-    return await find_issuer(registration.issuer, registration.reach, clock)
+    return await find_issuer(registration.issuer, registration.reach)
 
 
-async def find_issuer(
-    issuer: str, reach: AllowedAddresses = ANYWHERE, clock: Callable[[], float] = time.monotonic
-) -> Metadata:
+async def find_issuer(issuer: str, reach: AllowedAddresses) -> Metadata:
     """The authorization server of an issuer."""
     until, known = _known.get((issuer, reach), (0.0, None))
-    if known is None or clock() >= until:
+    if known is None or time.monotonic() >= until:
         known = parse_metadata(issuer, await _published(issuer, reach))
         while len(_known) >= _MOST_KNOWN:
             del _known[next(iter(_known))]
-        _known[issuer, reach] = clock() + _FRESH, known
+        _known[issuer, reach] = time.monotonic() + _FRESH, known
     return known
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -118,12 +118,7 @@ def _auth_method(server: Metadata) -> str:
     return next((method for method in known if method in server.token_auth_methods), known[0])
 
 
-def parse_grant(
-    answer: dict[str, Any],
-    scopes: frozenset[str],
-    refresh_token: Secret | None = None,
-    clock: Callable[[], float] = time.time,
-) -> Grant:
+def parse_grant(answer: dict[str, Any], scopes: frozenset[str], refresh_token: Secret | None = None) -> Grant:
     """Parse a token endpoint's answer; `scopes` and `refresh_token` are the defaults.
 
     Only bearer tokens: another kind would not work as one.
@@ -135,7 +130,7 @@ def parse_grant(
     return Grant(
         Secret(access),
         Secret(refresh) if isinstance(refresh, str) and refresh else refresh_token,
-        _end(answer.get("expires_in"), clock()),
+        _end(answer.get("expires_in"), time.time()),
         frozenset(scope.replace(",", " ").split()) if isinstance(scope, str) else scopes,
         Secret(identity) if isinstance(identity, str) else None,
     )

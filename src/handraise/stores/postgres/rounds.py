@@ -253,7 +253,7 @@ class PostgresRounds:
         return [token for (token,) in await self.database.all(query, (self._node_name,))]
 
     async def still_elsewhere(self, tokens: Sequence[str]) -> set[str]:
-        """Those of the rounds without an outcome whose node lives."""
+        """The rounds among these that have no outcome and whose node lives."""
         query = f"SELECT token FROM rounds WHERE token = ANY(%s) AND outcome IS NULL AND {LIVES}"  # noqa: S608 - SQL of ours, no input
         return {token for (token,) in await self.database.all(query, (list(tokens),))}
 

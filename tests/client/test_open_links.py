@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handraise.client.flows import OpenLinks
+from handraise.client.calls import OpenLinks
 from handraise.client.recording import NotRecorded
 from handraise.questions import UrlQuestion
 
