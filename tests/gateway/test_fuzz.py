@@ -308,9 +308,15 @@ FUZZ = b'{"jsonrpc":"2.0","id":"F","method":"vendor/fuzz","params":{}}'
 
 @pytest.mark.slow
 @pytest.mark.campaign
-@pytest.mark.parametrize("client", ["stdio", "http"])
-@pytest.mark.parametrize("server", ["stdio", "http"])
-@pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
+@pytest.mark.parametrize(
+    ("client", "server", "modern"),
+    [
+        pytest.param(client, server, modern, marks=pytest.mark.soak if modern == (client == server) else ())
+        for client in ("stdio", "http")
+        for server in ("stdio", "http")
+        for modern in (False, True)
+    ],
+)  # each pair of transports once in `make test`, in the one era or the other; all in `make soak`
 def test_a_campaign_on_every_pair_of_transports(
     client: str, server: str, modern: bool, tmp_path: Path, programs: Path
 ) -> None:
