@@ -420,7 +420,7 @@ async def test_the_server_runs_on_standard_input_and_output(notes: Path, program
 def served_over_http(programs: Path) -> Iterator[str]:
     """The notes server in a process of its own; the URL of its endpoint."""
     port = free_port()
-    arguments = [programs / "python", str(SERVER), "--http", str(port)]
+    arguments = [str(programs / "python"), str(SERVER), "--http", str(port)]
     with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
         try:
             wait_until_open(port, process)

@@ -116,7 +116,16 @@ async def test_a_long_result_says_that_there_is_more(revision: Revision) -> None
 @pytest.fixture(scope="module")
 def over_http(programs: Path) -> Iterator[str]:
     port = free_port()
-    command = [programs / "python", str(PROGRAM), "--people", "50", "--orders", "3000", "--http", str(port)]
+    command = [
+        str(programs / "python"),
+        str(PROGRAM),
+        "--people",
+        "50",
+        "--orders",
+        "3000",
+        "--http",
+        str(port),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
