@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TOUR   := $(if $(wildcard $(READY)),$(VENV),$(VENV)-demo)# the tour needs few packages: it has a small environment until .venv is there
 NPM    := tests/strangers/node_modules/.ready
-PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal# four workers for two cores: half of their time is waiting
+PYTEST := $(BIN)/python -m pytest --dist worksteal
 AGAIN  := --reruns 1 -rR# a test that fails is run once more and named: browsers and clocks of other programs fail at times
 UVLOOP := $(VENV)/uvloop/.ready
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
@@ -73,14 +73,14 @@ demo: $(TOUR)/.ready ## a tour of a few minutes, in a temporary folder
 test: setup lint audit ## everything: style, types, every test, strangers included
 	@$(MAKE) --no-print-directory --jobs=2 types tests
 
-tests: $(READY)
-	$(PYTEST) $(AGAIN) $(TESTS)
+tests: $(READY) # six workers for two cores: two thirds of their time is waiting for browsers, clocks and other programs
+	$(PYTEST) -n 6 $(AGAIN) $(TESTS)
 
 check: $(READY) lint ## the inner loop, in a minute: all but slow tests and strangers
 	@$(MAKE) --no-print-directory --jobs=2 types inner
 
 inner: $(READY)
-	$(PYTEST) -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
+	$(PYTEST) -n 4 -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
 releases: $(NPM) ## what asks, on each SDK release, as a table; RELEASES=name
 	@rm -f $(RELEASES:%=.venv-releases/%/results.xml)

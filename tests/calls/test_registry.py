@@ -447,16 +447,16 @@ async def test_a_process_that_works_for_long_keeps_its_lease_also_when_the_store
 ) -> None:
     store, go_on = UnsteadyStore(), asyncio.Event()
     tool = works_after_its_answer(log, go_on)
-    here, there = (BareServer(tool, store, replayable=replayable, lease=0.3) for _ in range(2))
+    here, there = (BareServer(tool, store, replayable=replayable, lease=1.2) for _ in range(2))
     first = await within(here.call())
     one = asyncio.create_task(here.retry(first, {"name": "Ada"}))
     await until(lambda: log == ["working"])
     if fails:
         store.failing.add("hold_round")
-        await asyncio.sleep(0.15)  # one renewal fails
+        await asyncio.sleep(0.6)  # one renewal fails
         store.failing.clear()
     other = asyncio.create_task(there.retry(first, {"name": "Ada"}))
-    await asyncio.sleep(0.7)  # more than two leases
+    await asyncio.sleep(2.5)  # more than two leases
     go_on.set()
     assert list(await within(asyncio.gather(one, other))) == ["Ada", "Ada"]
     assert log == ["working"]

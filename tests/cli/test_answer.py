@@ -41,10 +41,12 @@ class Shell:
     """Runs commands the way a model does: without a terminal, and it reads all that they print."""
 
     env: dict[str, str]
+    handraise: str
+    """A command that starts at once: a model asks many times what waits."""
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*HANDRAISE, *words],
+            [self.handraise, *words],
             cwd=ROOT,
             env=self.env,
             stdin=subprocess.DEVNULL,
@@ -70,7 +72,8 @@ class Shell:
 def shell(programs: Path, tmp_path: Path) -> Shell:
     (tmp_path / "run").mkdir(mode=0o700)
     home = {"XDG_RUNTIME_DIR": str(tmp_path / "run"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    return Shell({**around(programs), **home, "XDG_DATA_HOME": str(tmp_path / "data")})
+    env = {**around(programs), **home, "XDG_DATA_HOME": str(tmp_path / "data")}
+    return Shell(env, str(programs / "handraise"))
 
 
 class Screen:

@@ -79,7 +79,8 @@ def quick_programs(folder: Path) -> Iterator[Path]:
         script.write_text(_ASKS.format(python=sys.executable, address=address, program=program))
         script.chmod(0o755)
     command = [sys.executable, "-W", "error", "-m", __name__, address]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as forks:
+    # In a session of its own: what it forks has no terminal but the one that is handed over.
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True) as forks:
         assert forks.stdout is not None
         try:
             assert forks.stdout.readline() == b"ready\n"

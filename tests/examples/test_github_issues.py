@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+from pathlib import Path
 
 import anyio
 import pytest
@@ -27,9 +27,9 @@ SCRIPT = [
 PROGRAM = str(ROOT / "examples/github_issues.py")
 
 
-async def test_an_issue_is_created_under_the_persons_own_name(browser: Browser) -> None:
+async def test_an_issue_is_created_under_the_persons_own_name(browser: Browser, programs: Path) -> None:
     target = StdioServerParameters(
-        command=sys.executable, args=[PROGRAM, "--local"], cwd=ROOT, env={**os.environ}
+        command=str(programs / "python"), args=[PROGRAM, "--local"], cwd=ROOT, env={**os.environ}
     )
     async with (
         host(target, Revision.JULY_2026, SCRIPT) as here,
@@ -59,8 +59,8 @@ async def test_an_issue_is_created_under_the_persons_own_name(browser: Browser) 
         assert results == [f"ann created 'Paint', and {told}."]
 
 
-async def test_help_says_how_to_try_it() -> None:
-    shown = await anyio.run_process([sys.executable, PROGRAM, "--help"])
+async def test_help_says_how_to_try_it(programs: Path) -> None:
+    shown = await anyio.run_process([str(programs / "python"), PROGRAM, "--help"])
     text = shown.stdout.decode()
     assert "python examples/github_issues.py --local" in text
     assert "--repository OWNER/NAME" in text

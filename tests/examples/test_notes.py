@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -407,8 +406,10 @@ async def test_a_configured_folder_serves_clients_without_roots(notes: Path, rev
 
 
 @pytest.mark.slow
-async def test_the_server_runs_on_standard_input_and_output(notes: Path) -> None:
-    target = StdioServerParameters(command=sys.executable, args=[str(SERVER), "--folder", str(notes)])
+async def test_the_server_runs_on_standard_input_and_output(notes: Path, programs: Path) -> None:
+    target = StdioServerParameters(
+        command=str(programs / "python"), args=[str(SERVER), "--folder", str(notes)]
+    )
     async with host(target, Revision.NOVEMBER_2025, [YES]) as here:
         said = text_of(await here.client.call_tool("notes_delete", {"title": "tea"}))
     assert said.startswith("Deleted")
@@ -416,10 +417,10 @@ async def test_the_server_runs_on_standard_input_and_output(notes: Path) -> None
 
 
 @contextmanager
-def served_over_http() -> Iterator[str]:
+def served_over_http(programs: Path) -> Iterator[str]:
     """The notes server in a process of its own; the URL of its endpoint."""
     port = free_port()
-    arguments = [sys.executable, str(SERVER), "--http", str(port)]
+    arguments = [str(programs / "python"), str(SERVER), "--http", str(port)]
     with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as process:
         try:
             wait_until_open(port, process)
@@ -430,9 +431,9 @@ def served_over_http() -> Iterator[str]:
 
 
 @pytest.mark.slow
-async def test_the_server_runs_over_http(notes: Path) -> None:
+async def test_the_server_runs_over_http(notes: Path, programs: Path) -> None:
     roots = Roots([notes], allowed=True)
-    with served_over_http() as url:
+    with served_over_http(programs) as url:
         async with host(url, Revision.JULY_2026, [YES], roots=roots) as here:
             said = text_of(await here.client.call_tool("notes_delete", {"title": "tea"}))
     assert said.startswith("Deleted")
@@ -440,11 +441,11 @@ async def test_the_server_runs_over_http(notes: Path) -> None:
 
 
 @pytest.mark.slow
-def test_help_tells_what_the_server_may_see() -> None:
-    ran = subprocess.run([sys.executable, SERVER, "--help"], capture_output=True, text=True, check=True)
+def test_help_tells_what_the_server_may_see(programs: Path) -> None:
+    ran = subprocess.run([programs / "python", SERVER, "--help"], capture_output=True, text=True, check=True)
     assert "only the folders that the client names as its roots" in ran.stdout
     wrong = subprocess.run(
-        [sys.executable, SERVER, "--folder", "/no/such"], capture_output=True, text=True, check=False
+        [programs / "python", SERVER, "--folder", "/no/such"], capture_output=True, text=True, check=False
     )
     assert wrong.returncode == 2
     assert "there is no folder /no/such" in wrong.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,9 +114,18 @@ async def test_a_long_result_says_that_there_is_more(revision: Revision) -> None
 
 
 @pytest.fixture(scope="module")
-def over_http() -> Iterator[str]:
+def over_http(programs: Path) -> Iterator[str]:
     port = free_port()
-    command = [sys.executable, str(PROGRAM), "--people", "50", "--orders", "3000", "--http", str(port)]
+    command = [
+        str(programs / "python"),
+        str(PROGRAM),
+        "--people",
+        "50",
+        "--orders",
+        "3000",
+        "--http",
+        str(port),
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
@@ -133,10 +141,12 @@ def over_http() -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_it_is_ready_to_run_on_both_transports(
-    revision: Revision, transport: str, over_http: str
+    revision: Revision, transport: str, over_http: str, programs: Path
 ) -> None:
-    command = [str(PROGRAM), "--people", "50", "--orders", "3000"]
-    target = over_http if transport == "http" else StdioServerParameters(command=sys.executable, args=command)
+    over_pipes = StdioServerParameters(
+        command=str(programs / "python"), args=[str(PROGRAM), "--people", "50", "--orders", "3000"]
+    )
+    target = over_http if transport == "http" else over_pipes
     person = Person(DECLINE, accept(answer=True))
     async with connect(target, revision, person) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == {"query", "describe", "export"}

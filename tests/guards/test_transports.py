@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.shows("U1")]
 
 
 @pytest.fixture(params=["stdio", "http"])
-def target(request: pytest.FixtureRequest) -> Iterator[Any]:
+def target(request: pytest.FixtureRequest, programs: Path) -> Iterator[Any]:
     if request.param == "http":
-        with http_server("tests.guards.served") as url:
+        with http_server("tests.guards.served", programs) as url:
             yield url
         return
-    command = ["-m", "tests.guards.served", "stdio"]
-    yield StdioServerParameters(command=sys.executable, args=command, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+    command = ["tests/guards/served.py", "stdio"]
+    yield StdioServerParameters(command=str(programs / "python"), args=command, cwd=ROOT)
 
 
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)

@@ -15,11 +15,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.campaigns import steps
 
 from handraise.ledger import Ledger
 from handraise.ledger.maintenance import LedgerVerdict, verify
 
-ROUNDS = 200
+ROUNDS = steps(50)
 
 WRITER = """
     import asyncio, os, sys
@@ -102,8 +103,9 @@ async def all_settled(ledger: Ledger, path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.shows("G5")
-async def test_nothing_that_was_acknowledged_is_missing_after_two_hundred_kills(path: Path) -> None:
+async def test_nothing_that_was_acknowledged_is_missing_after_many_kills(path: Path) -> None:
     other = Ledger.at(path)  # somebody else who has the ledger open all the time
     await other.start()
     told = lives_of(path, ROUNDS)

@@ -41,6 +41,8 @@ def check(checker: str, folder: Path, programs: list[str]) -> subprocess.Complet
     (folder / "pyrightconfig.json").write_text(
         f'{{"include": ["."], "extraPaths": ["{ROOT / "src"}"], "typeCheckingMode": "strict"}}'
     )
+    # What its functions do inside is checked by `make types`; here their signatures are enough, in a third of the time.
+    (folder / "mypy.ini").write_text("[mypy]\n[mypy-handraise.*]\nignore_errors = true\n")
     places = [str(Path(sys.executable).parent), str(PACKAGES / ".bin"), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(places), "MYPYPATH": str(ROOT / "src")}
     command = [*CHECKERS[checker], *(map(str, paths) if checker == "mypy" else ())]

@@ -27,6 +27,12 @@ CELLS = [
 ]
 """Each kind and each revision once in `make test`, which tests this release elsewhere; all pairs in `make releases`."""
 
+
+def kinds(quick: str) -> list[Any]:
+    """Each kind, for a test that starts a process of its own: one of them in `make test`, all in `make releases`."""
+    return [pytest.param(kind, marks=[] if kind == quick else pytest.mark.soak) for kind in KINDS]
+
+
 pytestmark = [pytest.mark.slow, pytest.mark.release]
 
 
@@ -233,7 +239,7 @@ async def test_the_clients_model_is_asked(client: Shop) -> None:
     assert await client.text("poem") == "A poem on tea. Steam."
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds("own"))
 async def test_it_asks_over_http_whoever_the_token_is_of(kind: str, tmp_path: Path) -> None:
     async with http_shop(kind, tmp_path, *(["person"] if kind == "own" else [])) as client:
         await client.start()
@@ -244,7 +250,7 @@ async def test_it_asks_over_http_whoever_the_token_is_of(kind: str, tmp_path: Pa
         assert tuple(json.loads(await client.text("whoami")))[: len(expected)] == expected
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds("lowlevel"))
 async def test_a_server_with_plain_json_responses_cannot_ask(kind: str, tmp_path: Path) -> None:
     async with http_shop(kind, tmp_path, "json") as client:
         await client.start()
@@ -273,7 +279,7 @@ async def test_a_plain_function_asks(client: Shop) -> None:
     assert await client.text("plain") == "tea"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds("lowlevel"))
 async def test_every_question_is_in_the_ledger(kind: str, tmp_path: Path) -> None:
     from handraise.ledger import Ledger
 
@@ -286,7 +292,7 @@ async def test_every_question_is_in_the_ledger(kind: str, tmp_path: Path) -> Non
     assert kinds.count("asked") == kinds.count("decided") == 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds("own"))
 @pytest.mark.parametrize("revision", REVISIONS[1:])
 async def test_a_client_that_cannot_be_asked(kind: str, revision: str, tmp_path: Path) -> None:
     async with shop(kind, revision, tmp_path, False) as client:
@@ -296,7 +302,7 @@ async def test_a_client_that_cannot_be_asked(kind: str, revision: str, tmp_path:
         assert client.asked == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds("lowlevel"))
 async def test_an_older_revision_has_nobody_to_ask(kind: str, tmp_path: Path) -> None:
     async with shop(kind, "2025-03-26", tmp_path, {}) as client:
         assert await client.text("careful") == "fallback any"

@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,17 @@ def main(store: str, log: str, *options: str) -> None:
         server.run("streamable-http", host="127.0.0.1", port=port)
     else:
         server.run("stdio")
+
+
+def serve_pipes(read: Connection, write: Connection, *words: str) -> None:
+    """The same, in a process that was forked from one which has loaded everything."""
+    os.dup2(read.fileno(), 0)
+    os.dup2(write.fileno(), 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    for end in (read, write):
+        end.close()
+    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+    main(*words)
 
 
 if __name__ == "__main__":

@@ -222,7 +222,7 @@ WITH_URL = [Revision.NOVEMBER_2025, Revision.JULY_2026]
 DONE = "Accepted(data=None)"
 
 
-def bank(**options: Any) -> MCPServer:
+def bank(*, limit: float = 5, **options: Any) -> MCPServer:
     server = MCPServer("bank")
     Handraise(**options).install(server)
     people: dict[str, Somebody] = {}
@@ -231,7 +231,7 @@ def bank(**options: Any) -> MCPServer:
     @server.tool()
     async def link(flow: str, wait: bool = True) -> str:
         people[flow] = ask.person()
-        return repr(await ask.open("Allow access.", URL, flow, wait=wait, timeout=5))
+        return repr(await ask.open("Allow access.", URL, flow, wait=wait, timeout=limit))
 
     @server.tool()
     async def files(flow: str) -> str:
@@ -351,7 +351,7 @@ async def test_only_the_person_who_was_asked_can_finish() -> None:
 @pytest.mark.shows("L2")
 async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_path: Any) -> None:
     path = tmp_path / "store.db"
-    server = bank(store=path, hold=5)
+    server = bank(store=path, hold=90, limit=90)
     async with by_hand(server) as rounds:
         first = await rounds.call("link", {"flow": "elsewhere"})
         key = next(iter(first["inputRequests"]))
@@ -362,7 +362,7 @@ async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_p
                 await complete("elsewhere", person=server.people["elsewhere"], store=other_process)  # type: ignore[attr-defined]
 
             calls.start_soon(finish)
-            with anyio.fail_after(4):  # it is noticed, not only found when the retry is held no longer
+            with anyio.fail_after(60):  # it is noticed, not only found when the retry is held no longer
                 last = await rounds.call(
                     "link",
                     {"flow": "elsewhere"},
@@ -379,7 +379,7 @@ async def test_a_flow_can_be_finished_through_the_store_by_another_process(tmp_p
 async def test_a_flow_that_is_finished_in_another_thread_wakes_who_waits(
     revision: Revision, kept: str, tmp_path: Path
 ) -> None:
-    server = bank(store=None if kept == "in memory" else tmp_path / "store.db")
+    server = bank(limit=90, store=None if kept == "in memory" else tmp_path / "store.db")
     pages: list[asyncio.Task[None]] = []
 
     def page() -> None:
@@ -390,7 +390,7 @@ async def test_a_flow_that_is_finished_in_another_thread_wakes_who_waits(
         return ACCEPT
 
     async with connect(server, revision, Person(finish)) as client:
-        with anyio.fail_after(4):  # not only when the time is over
+        with anyio.fail_after(60):  # not only when the time is over
             assert text_of(await client.call_tool("link", {"flow": "here"})) == DONE
         await asyncio.gather(*pages)
 

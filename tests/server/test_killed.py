@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from tests.server.peers import free_port, wait_until_closed, wait_until_open
 from tests.server.rounds import CAPABILITIES, accepted, by_hand
-from tests.server.shop import Effects
+from tests.server.shop import Effects, serve_pipes
 from tests.server.test_replay import ADA, message_of, text_of
 
 ROOT = Path(__file__).parents[2]
@@ -25,18 +26,23 @@ def effects(tmp_path: Path) -> Effects:
     return Effects(tmp_path / "effects")
 
 
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.server.shop"])
+
+
 class Process:
-    """A shop in a process of its own, spoken to line by line."""
+    """A shop in a process of its own, spoken to line by line. It is forked: loading the SDK takes a second."""
 
     def __init__(self, store: Path, log: Path, *options: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.server.shop", str(store), str(log), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            text=True,
-        )
+        (their_input, ours), (replies, their_output) = FORKS.Pipe(False), FORKS.Pipe(False)
+        words = (their_input, their_output, str(store), str(log), *options)
+        self._process = FORKS.Process(target=serve_pipes, args=words)
+        self._process.start()
+        for end in (their_input, their_output):
+            end.close()
+        self._write, self._read = os.fdopen(os.dup(ours.fileno()), "w"), os.fdopen(os.dup(replies.fileno()))
+        for end in (ours, replies):
+            end.close()
         self._ids = 0
 
     def call(self, tool: str, before: dict[str, Any] | None = None, **content: Any) -> dict[str, Any] | None:
@@ -54,24 +60,22 @@ class Process:
             params |= {"requestState": before["requestState"], "inputResponses": accepted(before, **content)}
         self._ids += 1
         message = {"jsonrpc": "2.0", "id": self._ids, "method": "tools/call", "params": params}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(message) + "\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
+        self._write.write(json.dumps(message) + "\n")
+        self._write.flush()
+        for line in self._read:
             reply = json.loads(line)
             if reply.get("id") == self._ids:
                 return dict(reply["result"] if "result" in reply else {"error": reply["error"]})
         return None
 
-    def kill(self) -> int:
+    def kill(self) -> int | None:
         """Kill it as `kill -9` does; how it ended."""
         self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
+        for pipe in (self._write, self._read):
             with suppress(BrokenPipeError):
                 pipe.close()
-        return self._process.wait(10)
+        self._process.join(60)
+        return self._process.exitcode
 
 
 @pytest.fixture

@@ -49,28 +49,31 @@ SCHEMA = Schema(
     ),
     frozenset({"leak"}),
 )
-CASES = [
-    pytest.param(case, dialect, id=f"{dialect}: {case['text'][:60]}")
-    for case in CORPUS
-    for dialect in case.get("on", ["duckdb", "postgres", "trino"])
-]
+DIALECTS = ["duckdb", "postgres", "trino"]
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "trino"])
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_corpus_is_large_enough(dialect: str) -> None:
     assert sum(dialect in case.get("on", [dialect]) for case in CORPUS) >= 180
 
 
-@pytest.mark.parametrize(("case", "dialect"), CASES)
-def test_a_statement_is_judged_as_the_corpus_says(case: dict[str, Any], dialect: str) -> None:
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_statement_is_judged_as_the_corpus_says(dialect: str) -> None:
+    cases = [case for case in CORPUS if dialect in case.get("on", DIALECTS)]
+    assert [case["text"] for case in cases if not is_as_it_says(case, dialect)] == []
+
+
+def is_as_it_says(case: dict[str, Any], dialect: str) -> bool:
+    """Whether a statement is judged as the corpus says: the columns, the verdict and its reason."""
     verdict = judged(case["text"], dialect)
     if verdict is None:
-        assert case["verdict"] == "refuse"
-        return
-    assert [name for name, _ in verdict.columns] == case.get("columns", [])
-    assert ("ask" if verdict.asks else "run") == case["verdict"]
-    if why := case.get("why"):
-        assert why in verdict.kinds or (why == "function" and verdict.functions)
+        return bool(case["verdict"] == "refuse")
+    why = case.get("why")
+    return (
+        [name for name, _ in verdict.columns] == case.get("columns", [])
+        and ("ask" if verdict.asks else "run") == case["verdict"]
+        and (why is None or why in verdict.kinds or (why == "function" and bool(verdict.functions)))
+    )
 
 
 def judged(text: str, dialect: str) -> SqlVerdict | None:
