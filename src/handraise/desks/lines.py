@@ -27,7 +27,7 @@ from handraise.desks.fill import (
     take_draft,
 )
 from handraise.desks.language import ENGLISH, Language
-from handraise.desks.present import Presentation, ShownField, in_words, present, wrong_with
+from handraise.desks.present import Presentation, ShownField, in_words, odd_reasons, present, wrong_with
 from handraise.desks.queue import Queue
 from handraise.desks.turns import Block, Gone, InputClosed, Turns, TypedLines
 from handraise.desks.waiting import DeskAnswer, Waiting
@@ -65,6 +65,8 @@ class LineDesk:
         self._turns = Turns(queue, clock=clock, opener=opener, code=code, language=language)
         self._reader = TypedLines(queue, input)
         self._output = output
+        self._offered: set[int] = set()
+        """The numbers of the options that the last search listed."""
 
     async def run(self) -> None:
         """Ask what waits, until cancelled or until the input is closed. Then all that waits is cancelled.
@@ -168,6 +170,7 @@ class LineDesk:
         first = suggest(form, waiting.question.hints.last_answer).get(field.name)
         if stands and entries[field.name] == first:
             stands += f", {language('last_answer' if each.answered else 'suggested')}"
+        self._offered = set()
         self._say("", *_describe(field, each, at, len(form.fields), stands, language))
         while True:
             written = await self._ask(waiting, shown, language("answer"))
@@ -213,18 +216,21 @@ class LineDesk:
         return YES if word in (yes, yes[0], "y", "yes") else NO if word in (no, no[0], "n", "no") else None
 
     def _option(self, shown: ShownField, written: str) -> str:
-        """An option by its number, or by its title; where a word fits several, they are listed."""
+        """An option by its title, or by its number in a list that was shown. Several that fit are listed."""
         word = written.strip()
-        if word.isascii() and word.isdigit() and len(word) < 6:
-            if 1 <= int(word) <= len(shown.options):
-                return shown.options[int(word) - 1].value
-        else:
+        number = int(word) if word.isascii() and word.isdigit() and len(word) < 6 else 0
+        long = len(shown.options) > _MOST_OPTIONS
+        if 1 <= number <= len(shown.options) and (not long or number in self._offered):
+            return shown.options[number - 1].value
+        if long or not number:
             exact = [option for option in shown.options if word in (option.value, option.label.raw)]
             found = exact or [o for o in shown.options if word.casefold() in o.label.raw.casefold()]
             if len(found) == 1:
                 return found[0].value
             if found:
-                self._say(*_listed(shown, {option.value for option in found[:_MOST_OPTIONS]}))
+                listed = {option.value for option in found[:_MOST_OPTIONS]}
+                self._offered = {at for at, each in enumerate(shown.options, 1) if each.value in listed}
+                self._say(*_listed(shown, listed))
                 raise ValueError(self._language("several_fit", count=len(found)))
         raise ValueError(self._language("write_number", count=len(shown.options)))
 
@@ -282,7 +288,10 @@ class LineDesk:
             written = await self._line(waiting, prompt)
             match written.casefold():
                 case "?":
-                    self._say(*_details(shown), self._language("line_help"))
+                    fills_in = (self._language("line_help_fields"),) if shown.kind == "form" else ()
+                    self._say(
+                        *_details(shown), *fills_in, self._language("line_help", name=for_line(shown.asker))
+                    )
                 case "!decline" if waiting.can_be_declined:
                     self._decide(waiting, Declined())
                 case "!cancel":
@@ -365,8 +374,11 @@ def _quoted(text: UntrustedText) -> Iterator[str]:
 
 def _details(shown: Presentation) -> Iterator[str]:
     for heading, lines in shown.details:
-        for line in lines:
-            yield f"{heading}: {for_line(line if isinstance(line, str) else line.raw, limit=LONGEST)}"
+        first, *others = (
+            for_line(line if isinstance(line, str) else line.raw, limit=LONGEST) for line in lines
+        )
+        yield f"{heading}: {first}"
+        yield from (f"  {line}" for line in others)
 
 
 def _describe(
@@ -413,5 +425,6 @@ def _summary(shown: Presentation, filled: Filled, language: Language) -> Iterato
         there = each.name in filled.content
         value = in_words(each, filled.content[each.name], language) if there else language("nothing")
         yield f"  {number}. {each.label}: {value}"
-    yield from (f"{language('warning')}: {for_line(language.sentence(found.reason))}" for found in filled.odd)
+    odd = odd_reasons(filled, shown.fields, language)
+    yield from (f"{language('warning')}: {for_line(reason)}" for reason in odd)
     yield language("change_by_number")

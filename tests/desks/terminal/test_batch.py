@@ -103,7 +103,7 @@ async def test_a_link_of_the_same_call_is_asked_about_by_itself() -> None:
     link = replace(link_question(cause=CALL), origin=NOTES)
     empty = form_question("Delete it?", Form.by_hand(), cause=CALL)
     async with sitting(link, batch()[0], empty, browser=browser) as here:
-        await here.sees("open this link", "Question 1 of 3")
+        await here.sees("Open this link", "Question 1 of 3")
         await here.press("f3")
         await here.sees("Part 1?", "Delete it?", "2 together")
         await fill_in(here, "a1")

@@ -109,10 +109,10 @@ async def test_a_block_made_at_a_question_is_found_here_and_can_be_undone(
     [path] = await office.put(waiting)
     await office.visitor.get(path)
     assert f'href="{office.visitor.place}servers"' in office.visitor.page
-    await office.visitor.post(path, {"do": "block", "block": "always"})
+    await office.visitor.post(path, {"do": "block-always"})
     gate.decided(waiting, await office.decided(), time.time())
     await office.visitor.get(path)
-    assert "Servers and your rules" in office.visitor.page
+    assert "Who may ask" in office.visitor.page
     path = await visit(office)
     assert "Blocked" in card(office, "notes")
     await office.visitor.post(path, {"server": server(office, "notes"), "do": "undo"})
@@ -219,7 +219,7 @@ async def test_no_page_of_a_german_browser_has_a_word_of_english(tmp_path: Path,
     kept = PasskeyFile(tmp_path / "passkeys.json")
     async with open_office(gate, Code(), passkeys=kept) as office:
         visitor, speaks = office.visitor, {"accept-language": "de"}
-        doubtful = "This may be asking for a password. Servers must not ask for one here."
+        doubtful = "This may be asking for a password. Do not give one here."
         paths = await office.put(
             samples.homograph(),
             replace(samples.seven(), warnings=(doubtful,)),

@@ -401,13 +401,10 @@ class FieldBlock(Vertical):
     def _label(self) -> Text:
         label = Text(str(self.shown.label), "bold")
         required = "" if self.shown.required else self._language("optional")
-        label.append(f"  {' · '.join(filter(None, (required, self.shown.hint)))}", "not bold dim")
+        said = [required, self.shown.hint]
         if self._suggestion is not None and self.entry == self._suggestion:
-            label.append(
-                f" · {self._language('last_answer' if self.shown.answered else 'suggested')}",
-                "not bold italic",
-            )
-        return label
+            said.append(self._language("last_answer" if self.shown.answered else "suggested"))
+        return label.append(f"  {' · '.join(filter(None, said))}", "not bold dim")
 
     def _status(self) -> Text:
         if self._problem:

@@ -18,7 +18,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from handraise.desks.fill import Entries, Filled, draft_of, edited, fill, suggest, take_draft
-from handraise.desks.present import Button, Presentation, present, wrong_with
+from handraise.desks.present import Button, Presentation, odd_reasons, present, wrong_with
 from handraise.desks.queue import Verdict
 from handraise.desks.terminal.fields import DateInput, FieldBlock, LineInput, LinesInput, Picker
 from handraise.desks.terminal.writing import LONGEST, Bar, Plain, Quoted, Row
@@ -452,7 +452,11 @@ class FormScreen(QuestionScreen):
         if not all(each.sendable for each in filled):
             self._correct()
             return
-        odd = [self.turns.language.sentence(found.reason) for each in filled for found in each.odd]
+        odd = [
+            reason
+            for part, each in zip(self.parts, filled, strict=True)
+            for reason in odd_reasons(each, part.shown.fields, self.language)
+        ]
         contents = [each.content for each in filled]
         if odd and self._looked_at != contents:
             self._looked_at = contents

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -131,6 +132,8 @@ class Answering:
             return self._pages.over(session, batch, language, 409)
         sent = self._read(session, batch, posted, language)
         wanted, _, handle = first(posted, "do").partition("-")
+        if wanted == "block" and (handle == "session" or handle == "always"):
+            return self._block(session, batch, language, handle)
         chosen = [one for one in batch.waiting if not handle or self._reception.handle(one) == handle]
         if not chosen:
             return self._pages.ask(session, batch, language, 409, note=language("gone_meanwhile"))
@@ -141,8 +144,6 @@ class Answering:
                 return self._decide(
                     session, batch, language, [(one, Decision(Cancelled())) for one in chosen]
                 )
-            case "block":
-                return self._block(session, batch, language, first(posted, "block"))
             case "yes" | "no" | "accept" | "send" | "open" | "done":
                 return self._accept(session, batch, language, posted, sent)
             case _:
@@ -168,7 +169,10 @@ class Answering:
         proven = [
             (one, replace(decision, passkey=proof) if one.passkey else decision) for one, decision in deciding
         ]
-        return self._decide(session, batch, language, proven)
+        decided = self._decide(session, batch, language, proven)
+        if first(posted, "tab") == "yes" and isinstance(decided, RedirectResponse):
+            return self._pages.opening(session, deciding[0][0], language)  # in a tab of its own
+        return decided
 
     def _deciding(self, batch: Batch, posted: Posted, sent: _Sent) -> Deciding | None:
         """The decisions of an accepting button; None if the person has to correct or look at something first."""
@@ -196,15 +200,13 @@ class Answering:
             case _:
                 return None
 
-    def _block(self, session: DeskSession, batch: Batch, language: Language, how_long: str) -> Response:
-        match how_long:
-            case "session" | "always":
-                first_one, *rest = batch.waiting  # one rule is enough
-                deciding = [(first_one, Decision(Declined(), block=how_long))]
-                deciding += [(one, Decision(Declined())) for one in rest]
-                return self._decide(session, batch, language, deciding)
-            case _:
-                return self._pages.ask(session, batch, language, 422, block_note=language("choose_block"))
+    def _block(
+        self, session: DeskSession, batch: Batch, language: Language, how_long: Literal["session", "always"]
+    ) -> Response:
+        first_one, *rest = batch.waiting  # one rule is enough
+        deciding = [(first_one, Decision(Declined(), block=how_long))]
+        deciding += [(one, Decision(Declined())) for one in rest]
+        return self._decide(session, batch, language, deciding)
 
     def _decide(
         self,

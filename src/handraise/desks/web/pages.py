@@ -16,10 +16,10 @@ from starlette.responses import HTMLResponse, Response
 
 from handraise.desks.fill import Entries, Entry, Filled, local_moment, take_draft
 from handraise.desks.language import ENGLISH, Language, language_of_browser
-from handraise.desks.present import Presentation, form_of, in_words, link_of, present
+from handraise.desks.present import Presentation, form_of, in_words, link_of, odd_reasons, present
 from handraise.desks.queue import ARMED_AFTER, Queue
 from handraise.desks.telling import Ending, tell
-from handraise.desks.waiting import Content, Waiting
+from handraise.desks.waiting import Waiting
 from handraise.desks.web.fields import FieldView, view_fields
 from handraise.desks.web.reception import Batch, Ended, Reception
 from handraise.desks.web.sessions import DeskSession
@@ -30,10 +30,6 @@ from handraise.urls import Inspection
 
 DESK = "web"
 """What this desk is called in decisions."""
-
-
-_GLANCE = 280
-"""Characters that somebody reads at a glance."""
 
 
 class DeskPages:
@@ -86,32 +82,6 @@ class Part:
     waiting: Waiting
     shown: Presentation
     fields: tuple[FieldView, ...]
-
-    @property
-    def long(self) -> bool:
-        """Whether its message is more than a glance takes in. It then scrolls in a frame of its own."""
-        return len(self.shown.message.raw) > _GLANCE or self.shown.message.raw.count("\n") > 8
-
-    @property
-    def lead(self) -> UntrustedText:
-        """The part of its message that is large: all of a short one, the first line of several."""
-        return UntrustedText(self.shown.message.raw[: self._lead])
-
-    @property
-    def rest(self) -> UntrustedText:
-        """The part of its message that follows in the size of all other text."""
-        return UntrustedText(self.shown.message.raw[self._lead :].lstrip("\n"))
-
-    @property
-    def _lead(self) -> int:
-        raw = self.shown.message.raw
-        if not self.long and raw.count("\n") < 2:
-            return len(raw)
-        first = raw.partition("\n")[0]
-        if 0 < len(first) <= _GLANCE:
-            return len(first)
-        ends = [raw.find(mark, 0, _GLANCE) for mark in (". ", "? ", "! ")]  # else its first sentence
-        return min((end + 1 for end in ends if end > 0), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +138,6 @@ class QuestionPages:
         *,
         submitted: Submitted | None = None,
         note: str = "",
-        block_note: str = "",
     ) -> Response:
         """Everything that waits of a batch, to be answered."""
         self._shown(batch.waiting)
@@ -199,7 +168,6 @@ class QuestionPages:
                 if problem.field is None
             ],
             note=note,
-            block_note=block_note,
         )
 
     def _offer(self, session: DeskSession, asked: Sequence[Waiting], language: Language) -> Offer | None:
@@ -220,6 +188,14 @@ class QuestionPages:
             next=self._reception.batch_handle(rest[0]) if rest else None,
             past=[self.past(one, language) for one in batch.ended],
         )
+
+    def opening(self, session: DeskSession, waiting: Waiting, language: Language) -> Response:
+        """Lead the tab to the link that the person agreed to open. A redirect would keep to our own pages only."""
+        response = self._pages.render(
+            "opening.html", session=session, language=language, count=None, link=link_of(waiting)
+        )
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
 
     def past(self, ended: Ended, language: Language) -> PastQuestion:
         """One question that is over, as a page tells of it."""
@@ -290,23 +266,32 @@ class QuestionPages:
     def _look_again(
         self, parts: Sequence[Part], submitted: Submitted | None, language: Language
     ) -> dict[str, object] | None:
-        """What needs a second look: the reasons, and the answers that would be sent."""
+        """What needs a second look: the reasons, and the answers that they are about."""
         if submitted is None or not submitted.look_again:
             return None
-        lines = []
+        lines: list[tuple[UntrustedText, UntrustedText]] = []
+        reasons: list[str] = []
+        said: list[str] = []
         for part in parts:
             filled = submitted.filled.get(part.waiting.id)
-            content: Content = {} if filled is None else filled.content
+            if filled is None:
+                continue
+            reasons += odd_reasons(filled, part.shown.fields, language)
+            said += [language.sentence(found.reason) for found in filled.odd]
+            doubted = {found.field for found in filled.odd}.union(submitted.read_as.get(part.waiting.id, ()))
             lines += [
-                (each.label, UntrustedText(in_words(each, content[each.name], language)))
+                (each.label, UntrustedText(in_words(each, filled.content[each.name], language)))
                 for each in part.shown.fields
-                if each.name in content
+                if each.name in filled.content and each.name in doubted
             ]
-        reasons = [
-            language.sentence(found.reason) for each in submitted.filled.values() for found in each.odd
-        ]
         readings = any(submitted.read_as.values())
-        return {"mark": submitted.look_again, "reasons": reasons, "lines": lines, "readings": readings}
+        return {
+            "mark": submitted.look_again,
+            "reasons": reasons,
+            "said": said,
+            "lines": lines,
+            "readings": readings,
+        }
 
     def _shown(self, shown: Sequence[Waiting]) -> None:
         here = {one.id for one in self._queue.waiting()}
