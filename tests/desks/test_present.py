@@ -20,7 +20,7 @@ from handraise.desks.telling import tell
 from handraise.display import UntrustedText
 from handraise.forms import Flag, Form, Text, dump_form, parse_form
 from handraise.guards import Guard
-from handraise.questions import Buttons, Declined, Origin, QuestionHints
+from handraise.questions import Buttons, Declined, FormQuestion, Origin, QuestionHints
 from handraise.revisions import Revision
 from handraise.secrets import SecretFinding
 from handraise.urls import REASONS
@@ -233,3 +233,22 @@ def test_several_fields_name_the_odd_one_by_its_label() -> None:
     assert odd_reasons(filled, present_fields(form), ENGLISH) == ("Code: This may be a one-time code.",)
     alone = present_fields(Form.by_hand(Text("a", title="Code")))
     assert odd_reasons(filled, alone, ENGLISH) == ("This may be a one-time code.",)
+
+
+def test_a_guard_inside_a_server_speaks_german_and_stays_the_server_s_words() -> None:
+    question = Guard(message="The model wants to call this tool.").applies("wipe", None, {"disk": "C"}, None)
+    assert question is not None
+    told = replace(question, hints=QuestionHints(guard=True))
+    shown = present(replace(form_question(), question=told), GERMAN)
+    assert shown.message.raw.startswith("Das Modell möchte dieses Werkzeug aufrufen.")
+    assert "Werkzeug: wipe" in shown.message.raw
+    assert "- disk: C" in shown.message.raw
+    assert shown.speaker == "server"
+    plain = present(replace(form_question(), question=question), GERMAN)
+    assert plain.message.raw == question.message
+
+
+def test_a_server_that_claims_to_be_a_guard_cannot_keep_the_desk_busy() -> None:
+    line = "The link leads to " + " of ".join(["x"] * 20_000)
+    question = FormQuestion(f"Yes?\n{line}", Form.by_hand(), hints=QuestionHints(guard=True))
+    assert present(replace(form_question(), question=question), GERMAN).message.raw == question.message

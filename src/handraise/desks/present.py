@@ -42,6 +42,7 @@ Act: TypeAlias = Literal["yes", "no", "accept", "send", "open", "done", "decline
 
 LONG_LIST = 12
 """From more options than this on, a list can be searched."""
+_LONGEST_LINE = 300
 _GLANCE = 280
 """Characters that somebody reads at a glance."""
 LONG_LENGTH = 100
@@ -151,7 +152,9 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
         kind=kind,
         asker=waiting.origin.name,
         message=UntrustedText(
-            _guard_words(question.message, language) if waiting.guard else question.message
+            _guard_words(question.message, language)
+            if waiting.guard or question.hints.guard
+            else question.message
         ),
         speaker="guard" if waiting.guard else "handraise" if waiting.ours else "server",
         who=_who(waiting, language),
@@ -174,11 +177,15 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
 
 
 def _guard_words(message: str, language: Language) -> str:
-    """The message of our own guard: lines that we wrote are said in the person's language, arguments stay."""
+    """The message of a guard: the lines that every guard has are said in the person's language, all others stay.
+
+    A server can claim to be a guard. It gains nothing: a line is replaced by its translation only, and stays quoted as
+    the server's. Long lines stay as they are, so that nobody can keep the desk busy with them.
+    """
     labels = {"Arguments:": language("guard_arguments"), "Arguments: none": language("guard_no_arguments")}
 
     def said(line: str) -> str:
-        if line.startswith("- "):
+        if line.startswith("- ") or len(line) > _LONGEST_LINE:
             return line
         if line.startswith("Tool: "):
             return language("guard_tool", tool=line.removeprefix("Tool: "))
@@ -192,7 +199,7 @@ def _shown_fields(
 ) -> tuple[ShownField, ...]:
     hints = waiting.question.hints
     shown = present_fields(form, language, dict(hints.problems))
-    if waiting.guard:
+    if waiting.guard or hints.guard:
         shown = tuple(replace(each, label=UntrustedText(language.sentence(each.label.raw))) for each in shown)
     if kind == "confirm":
         return tuple(replace(each, answers=_buttons(waiting, kind, None, language)) for each in shown)

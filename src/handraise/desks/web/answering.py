@@ -132,8 +132,9 @@ class Answering:
             return self._pages.over(session, batch, language, 409)
         sent = self._read(session, batch, posted, language)
         wanted, _, handle = first(posted, "do").partition("-")
-        if wanted == "block" and (handle == "session" or handle == "always"):
-            return self._block(session, batch, language, handle)
+        match wanted, handle:
+            case "block", ("session" | "always") as how_long:
+                return self._block(session, batch, language, how_long)
         chosen = [one for one in batch.waiting if not handle or self._reception.handle(one) == handle]
         if not chosen:
             return self._pages.ask(session, batch, language, 409, note=language("gone_meanwhile"))
