@@ -314,6 +314,13 @@ async def test_the_pictures_of_the_documentation(room: Room, tmp_path: Path) -> 
             heights = "items => items.map(item => item.getBoundingClientRect().height)"
             await person.page.goto(links[0].split("/q/")[0] + "/")
             assert max(await person.page.locator(".top nav > *").evaluate_all(heights)) < 40, "one line each"
+            tops = (
+                "items => new Set(items.map(item => Math.round(item.getBoundingClientRect().top / 20))).size"
+            )
+            assert await person.page.locator(".top nav > *").evaluate_all(tops) == 1, "one line for all"
+            header = await person.page.locator(".top").bounding_box()
+            assert header is not None
+            assert header["height"] < 60
     assert {file.name for file in folder.glob("web-*.png")} >= {
         "web-confirm.png",
         "web-form.png",
