@@ -13,10 +13,10 @@ from pydantic import Field
 from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Cause, Decision, Waiting, fill, present
+from handraise.desks.endings import describe_ending
 from handraise.desks.fill import Filled
 from handraise.desks.language import ENGLISH, GERMAN, catalogue
 from handraise.desks.present import odd_reasons, present_fields, say_problem
-from handraise.desks.telling import tell
 from handraise.display import UntrustedText
 from handraise.forms import Flag, Form, Text, dump_form, parse_form
 from handraise.guards import Guard
@@ -127,7 +127,7 @@ def test_every_text_of_the_catalogue_is_used_and_no_other() -> None:
     assert used - prefixes <= set(catalogue()), used - set(catalogue())
     assert all(any(key.startswith(prefix) for key in catalogue()) for prefix in prefixes)
     for place in ("web", "terminal", "command", "script", "client", "hook"):
-        assert tell(form_question(), Decision(Declined(), desk=place), language=GERMAN).sentence
+        assert describe_ending(form_question(), Decision(Declined(), desk=place), language=GERMAN).sentence
 
 
 def test_text_of_the_server_stays_untrusted_until_a_desk_shows_it() -> None:

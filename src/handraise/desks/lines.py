@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.fill import (
     NO,
     YES,
@@ -29,7 +29,7 @@ from handraise.desks.fill import (
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.present import Presentation, ShownField, in_words, odd_reasons, present, wrong_with
 from handraise.desks.queue import Queue
-from handraise.desks.turns import Block, Gone, InputClosed, Turns, TypedLines
+from handraise.desks.terminal_session import Block, Gone, InputClosed, TerminalSession, TypedLines
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
@@ -57,12 +57,12 @@ class LineDesk:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
-        code: Code | None = None,
+        code: AnswerCode | None = None,
         language: Language = ENGLISH,
     ) -> None:
         self._queue = queue
         self._language = language
-        self._turns = Turns(queue, clock=clock, opener=opener, code=code, language=language)
+        self._session = TerminalSession(queue, clock=clock, opener=opener, code=code, language=language)
         self._reader = TypedLines(queue, input)
         self._output = output
         self._offered: set[int] = set()
@@ -75,21 +75,21 @@ class LineDesk:
         """
         async for _ in self._queue.changes():
             try:
-                while (waiting := self._turns.next_after()) is not None:
+                while (waiting := self._session.next_after()) is not None:
                     await self._question(waiting)
             except InputClosed:
                 if self._queue.elsewhere:
                     return
                 for waiting in self._queue.waiting():
-                    self._turns.decide(waiting, Cancelled())
+                    self._session.decide(waiting, Cancelled())
                 self._say(self._language("input_closed"))
                 return
 
     async def _question(self, waiting: Waiting) -> None:
         shown = present(waiting, self._language)
         self._reader.flush()
-        self._say("", *_announce(shown, self._turns.place(waiting), self._language))
-        self._say(*self._turns.elsewhere(waiting))
+        self._say("", *_announce(shown, self._session.place(waiting), self._language))
+        self._say(*self._session.elsewhere(waiting))
         self._queue.show(waiting.id)
         try:
             match shown.kind:
@@ -104,11 +104,11 @@ class LineDesk:
         except _Over:
             pass
         except Gone:
-            self._say("", self._turns.ended(waiting))
+            self._say("", self._session.ended(waiting))
             return
         finally:
-            self._turns.take_lines()  # said already
-        self._say(self._turns.farewell)
+            self._session.take_lines()  # said already
+        self._say(self._session.farewell)
 
     async def _confirm(self, waiting: Waiting, shown: Presentation) -> None:
         assert isinstance(waiting.question, FormQuestion)
@@ -247,7 +247,7 @@ class LineDesk:
             self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
             await self._ask(waiting, shown, COMMANDS)
         await self._word(waiting, shown, language("word_open"))
-        hindered = await self._turns.open(link)
+        hindered = await self._session.open(link)
         if hindered is not None:
             self._say(hindered.sentence, for_line(link.href, limit=LONGEST))
             await self._consent(waiting, shown, language("word_opened"), Accepted(None))
@@ -265,7 +265,7 @@ class LineDesk:
             if word == done:
                 self._decide(waiting, Accepted(None))
             elif word == again and shown.link is not None:
-                hindered = await self._turns.open(shown.link)
+                hindered = await self._session.open(shown.link)
                 self._say(self._language("opened_again") if hindered is None else hindered.sentence)
             else:
                 self._say(self._language("nothing_was_decided"))
@@ -321,7 +321,7 @@ class LineDesk:
         block: Block | None = None,
         edited: tuple[str, ...] = (),
     ) -> None:
-        match self._turns.decide(waiting, answer, block=block, edited=edited):
+        match self._session.decide(waiting, answer, block=block, edited=edited):
             case "taken":
                 raise _Over
             case "too late":

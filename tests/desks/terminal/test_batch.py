@@ -10,7 +10,7 @@ from tests.desks.questions import NOTES, form_question, link_question
 from tests.desks.terminal.sitting import Browser, Sitting, sitting
 
 from handraise.desks import Cause, Decision, Waiting
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.forms import Flag, Form, Text
 from handraise.questions import Accepted, Buttons, Cancelled, Declined, QuestionHints
 
@@ -115,7 +115,7 @@ async def test_a_link_of_the_same_call_is_asked_about_by_itself() -> None:
 
 @pytest.mark.shows("D9")
 async def test_the_screen_says_how_to_answer_from_another_terminal() -> None:
-    code = Code()
+    code = AnswerCode()
     [question, *_] = batch()
     async with sitting(question, code=code) as here:
         await here.press("f9")

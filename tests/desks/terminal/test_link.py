@@ -101,7 +101,7 @@ async def test_where_no_browser_can_be_opened_the_person_is_told_and_opens_it_or
         await here.press(key)
         assert (await here.decision()).answer == answer
         assert len(browser.opened) == 1
-        assert url in "\n".join(here.app.turns.take_lines())  # left where it can be copied
+        assert url in "\n".join(here.app.session.take_lines())  # left where it can be copied
 
 
 @pytest.mark.shows("L5")

@@ -16,8 +16,8 @@ from tests.desks.web.browsing import Person, Room
 from tests.strangers.axe import require_accessible
 
 from handraise.desks import Decision, Queue
-from handraise.desks.distant import DistantQueue, reply_to
 from handraise.desks.gate import PolicyGate
+from handraise.desks.remote import RemoteQueue, reply_to
 from handraise.desks.web import WebDesk
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, Declined
@@ -252,7 +252,7 @@ async def test_a_sound_is_played_for_a_new_question_only_if_wanted(room: Room) -
 @pytest.mark.shows("D8")
 async def test_a_tray_shows_what_waits_at_all_gateways_at_one_address_live(browser: Browser) -> None:
     gateways = {Path("one"): Queue(), Path("two"): Queue()}
-    tray = DistantQueue(lambda: list(gateways), lambda door, request: reply_to(gateways[door], request))
+    tray = RemoteQueue(lambda: list(gateways), lambda door, request: reply_to(gateways[door], request))
     async with WebDesk(tray) as desk:
         following = asyncio.create_task(tray.follow())
         room = Room(tray, desk, browser, PolicyGate(Policy()))

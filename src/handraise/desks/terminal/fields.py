@@ -24,7 +24,7 @@ from textual.widgets import Input, TextArea
 from handraise.desks.fill import NO, YES, Entry, as_typed, may_be_none, read_field, spoken
 from handraise.desks.language import Language
 from handraise.desks.present import ShownField
-from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, is_visible, visible
+from handraise.desks.terminal.widgets import LONGEST, Plain, Quoted, is_visible, visible
 from handraise.display import for_line
 from handraise.forms import Choices, Field
 from handraise.forms import Text as TextField

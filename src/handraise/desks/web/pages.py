@@ -14,16 +14,16 @@ from zoneinfo import ZoneInfo
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from handraise.desks.endings import Ending, describe_ending
 from handraise.desks.fill import Entries, Entry, Filled, local_moment, take_draft
 from handraise.desks.language import ENGLISH, Language, language_of_browser
 from handraise.desks.present import Presentation, form_of, in_words, link_of, odd_reasons, present
 from handraise.desks.queue import ARMED_AFTER, Queue
-from handraise.desks.telling import Ending, tell
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.fields import FieldView, view_fields
-from handraise.desks.web.reception import Batch, Ended, Reception
+from handraise.desks.web.lookup import Batch, Ended, QuestionLookup
+from handraise.desks.web.passkey_answers import Offer, PasskeyAnswers
 from handraise.desks.web.sessions import DeskSession
-from handraise.desks.web.with_passkey import Offer, WithPasskey
 from handraise.display import UntrustedText
 from handraise.site.rendering import environment
 from handraise.urls import Inspection
@@ -113,17 +113,17 @@ class QuestionPages:
     def __init__(
         self,
         queue: Queue,
-        reception: Reception,
+        lookup: QuestionLookup,
         pages: DeskPages,
-        with_passkey: WithPasskey,
+        passkey_answers: PasskeyAnswers,
         *,
         clock: Callable[[], float],
         now: Callable[[], float],
     ) -> None:
         self._queue = queue
-        self._reception = reception
+        self._lookup = lookup
         self._pages = pages
-        self._with_passkey = with_passkey
+        self._passkey_answers = passkey_answers
         self._clock = clock
         self._now = now
         self._seen_since: dict[str, float] = {}
@@ -148,7 +148,7 @@ class QuestionPages:
             status,
             session=session,
             language=language,
-            count=len(self._reception.waiting(session)),
+            count=len(self._lookup.waiting(session)),
             at=f"/{session.place}/q/{batch.handle}",
             handles=" ".join(part.handle for part in parts),
             parts=parts,
@@ -174,18 +174,18 @@ class QuestionPages:
         """How to say yes with a passkey here. A proof counts in one process only: a tray leads to the asking desk."""
         if self._queue.elsewhere and any(waiting.passkey for waiting in asked):
             return Offer(False, language("passkey_at_own_desk"), own_desk=True)
-        return self._with_passkey.offer(session, asked, language)
+        return self._passkey_answers.offer(session, asked, language)
 
     def over(self, session: DeskSession, batch: Batch, language: Language, status: int = 200) -> Response:
         """How all of it ended, and the way to what still waits."""
-        rest = self._reception.waiting(session)
+        rest = self._lookup.waiting(session)
         return self._pages.render(
             "ended.html",
             status,
             session=session,
             language=language,
             count=len(rest),
-            next=self._reception.batch_handle(rest[0]) if rest else None,
+            next=self._lookup.batch_handle(rest[0]) if rest else None,
             past=[self.past(one, language) for one in batch.ended],
         )
 
@@ -202,9 +202,9 @@ class QuestionPages:
         decision, waiting = ended.decision, ended.waiting
         consent = decision.answer.action == "accept" and decision.desk == DESK and not waiting.browsing
         return PastQuestion(
-            self._reception.batch_handle(waiting),
+            self._lookup.batch_handle(waiting),
             present(waiting, language),
-            tell(waiting, decision, self._now(), language=language),
+            describe_ending(waiting, decision, self._now(), language=language),
             link_of(waiting) if consent else None,
             decision.block is not None,
         )
@@ -218,7 +218,7 @@ class QuestionPages:
     def prefix(self, waiting: Waiting, batch: Batch) -> str:
         """What the names of a question's fields begin with."""
         alone = len(batch.waiting) + len(batch.ended) == 1
-        return "f" if alone else f"q{self._reception.handle(waiting)[:12]}-"
+        return "f" if alone else f"q{self._lookup.handle(waiting)[:12]}-"
 
     def is_fresh(self, batch: Batch) -> bool:
         """Whether the page was shown so recently that a click cannot be meant for it.
@@ -251,7 +251,7 @@ class QuestionPages:
                 last_answer=waiting.question.hints.last_answer,
                 in_zone=self._in_zone(session),
             )
-        return Part(self._reception.handle(waiting), waiting, shown, tuple(fields))
+        return Part(self._lookup.handle(waiting), waiting, shown, tuple(fields))
 
     def zone(self, session: DeskSession, name: str) -> tzinfo | None:
         """The zone that a browser posted, kept for what is shown to it next; None stands for this computer's."""
