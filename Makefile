@@ -140,7 +140,7 @@ docs: $(READY) ## write the pages made from code, run every snippet, build site/
 	@echo "site/index.html is the documentation"
 
 pictures: $(READY) ## take the pictures of the documentation anew, in docs/pictures
-	HANDRAISE_PICTURES=$(CURDIR)/docs/pictures $(BIN)/python -m pytest tests/desks/web/test_browser.py tests/desks/terminal/test_layout.py -k picture
+	HANDRAISE_PICTURES=$(CURDIR)/docs/pictures $(BIN)/python -m pytest tests/desks/web/test_browser.py tests/desks/terminal/test_layout.py tests/pages/test_looks.py -k picture
 
 dist: $(READY) ## build wheel and sdist, install the wheel afresh, run the README
 	rm -rf dist .venv-dist

@@ -42,6 +42,8 @@ class QuestionHints:
     """Fields with an unusable last answer, each with the reason in the server's words."""
     last_answer: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """The valid values of the last answer, if the question is asked again."""
+    guard: bool = False
+    """The message has the lines of a guard of ours. A desk may translate those; they stay the server's words."""
 
 
 NO_HINTS: Final = QuestionHints()

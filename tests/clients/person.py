@@ -14,7 +14,7 @@ from typing import Any
 from tests.gateway.visiting import at_a_terminal, knock
 
 from handraise.desks import Decision
-from handraise.desks.distant import dump_decision
+from handraise.desks.remote import dump_decision
 from handraise.desks.waiting import desk_answer
 from handraise.questions import Action
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from handraise.access import Access, AccessCheck
 from handraise.cli.app import app
 from handraise.desks import Queue
-from handraise.desks.counter.code import FREE_TRIES, PAUSE
+from handraise.desks.control.code import FREE_TRIES, PAUSE
 from handraise.desks.desk_code import DeskCode, DeskCodeCheck, new_desk_code, prove_desk_code
 from handraise.desks.web import WebDesk
 from handraise.errors import SetupError

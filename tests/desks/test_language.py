@@ -154,8 +154,8 @@ def test_a_terminal_says_its_language_by_its_locale(environment: dict[str, str],
         ("No rule allows it.", "Keine Regel erlaubt es."),
         ("The field 'key' asks for an API key.", "Das Feld 'key' verlangt einen API-Schlüssel."),
         (
-            "What was typed into 'a' holds an API key of OpenAI.",
-            "Was Sie in 'a' getippt haben, enthält einen API-Schlüssel von OpenAI.",
+            "This holds an API key of OpenAI.",
+            "Das enthält einen API-Schlüssel von OpenAI.",
         ),
         (
             "3 questions of notes wait for an answer already.",

@@ -17,7 +17,7 @@ from tests.desks.terminal.test_layout import HOSTILE
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
 from handraise.desks.lines import LineDesk
 from handraise.desks.waiting import Cause
-from handraise.forms import Choices, Flag, Form, Integer, Text
+from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
 from handraise.urls import NotOpened
@@ -110,14 +110,14 @@ async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> Non
             "python notes.py",
             "Notes Server 1.0",
             'delete_note(title="Plans")',
-            "The model may see it.",
+            "The AI model may see it.",
         ):
             assert words in said
         await here.says("Answer", "Ada")
         await here.says("Field 2 of 9", "ada@example.org")
         await here.says("Field 3 of 9", "")
         await here.says("Field 4 of 9", "2026-07-28")
-        await here.says("Stands now: 3, suggested by the server. An empty line keeps it", "")
+        await here.says("Stands now: 3, suggested. An empty line keeps it", "")
         await here.says("Field 6 of 9", "!clear")
         await here.says("Field 7 of 9: Is it urgent?. required.", "no")
         await here.says("2. Medium", "2")
@@ -286,18 +286,18 @@ async def test_a_hostile_message_is_written_without_any_control_behind_a_bar() -
 async def test_a_key_that_was_written_does_not_leave() -> None:
     async with talk(form_question(form=ONE)) as here:
         await here.says("Answer", "ghp_16C7e42F292c6912E7710c838347Ae178B4a")
-        await here.says("A form must not carry that.", "Ada")
+        await here.says("It cannot be sent.", "Ada")
         await here.says("Write send", "send")
         assert (await here.decision()).answer == Accepted({"name": "Ada"})
 
 
 @pytest.mark.shows("S4")
 async def test_personal_data_leaves_only_when_it_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = SecretFinding("name", 2, "national_id", "What was typed into 'name' holds a national id.")
+    found = SecretFinding("name", 2, "national_id", "This holds a national id.")
     monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda *_: (found,))
     async with talk(form_question(form=ONE)) as here:
         await here.says("Answer", "Ada")
-        await here.reads("Warning: What was typed")
+        await here.reads("Warning: This holds")
         await here.says("Write send so", "send")
         await here.says("Nothing was decided.", "send so")
         assert (await here.decision()).answer == Accepted({"name": "Ada"})
@@ -388,3 +388,20 @@ async def test_what_needs_a_passkey_is_not_accepted_in_lines_and_its_link_is_not
         await here.says("?, !decline", "!decline")
         assert (await here.decision(1)).answer == Declined()
     assert browser.opened == []
+
+
+@pytest.mark.shows("D2f")
+async def test_a_number_searches_a_long_list_until_its_options_were_listed() -> None:
+    form = Form.by_hand(Choice("city", [f"City {number}" for number in range(2000)]))
+    async with talk(form_question(form=form)) as here:
+        await here.says("Write a word to search for.", "199")
+        await here.says("12 options fit", "200")
+        await here.says("1. City: City 199", "send")
+        assert (await here.decision()).answer == Accepted({"city": "City 199"})
+
+
+async def test_help_is_about_what_is_asked() -> None:
+    async with talk(form_question("Go?", Form.by_hand(Flag("answer")))) as here:
+        await here.says("Write yes or no", "?")
+        said = await here.reads("lets notes ask no more")
+        assert "!back" not in said

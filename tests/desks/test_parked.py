@@ -13,7 +13,7 @@ import pytest
 from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Decision, Queue
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.parked import ParkedDesk
 from handraise.forms import Form, Text
 from handraise.questions import Declined, Origin
@@ -34,7 +34,7 @@ class Output(io.StringIO):
 
 class Desk:
     def __init__(self, *, as_json: bool, terminal: bool) -> None:
-        self.queue, self.code, self.output = Queue(), Code(), Output()
+        self.queue, self.code, self.output = Queue(), AnswerCode(), Output()
         self.screen: list[str] = []
 
         def show(text: str) -> bool:

@@ -13,14 +13,16 @@ from pydantic import Field
 from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Cause, Decision, Waiting, fill, present
+from handraise.desks.endings import describe_ending
+from handraise.desks.fill import Filled
 from handraise.desks.language import ENGLISH, GERMAN, catalogue
-from handraise.desks.present import present_fields, say_problem
-from handraise.desks.telling import tell
+from handraise.desks.present import odd_reasons, present_fields, say_problem
 from handraise.display import UntrustedText
-from handraise.forms import Flag, Form, dump_form, parse_form
+from handraise.forms import Flag, Form, Text, dump_form, parse_form
 from handraise.guards import Guard
-from handraise.questions import Buttons, Declined, Origin, QuestionHints
+from handraise.questions import Buttons, Declined, FormQuestion, Origin, QuestionHints
 from handraise.revisions import Revision
+from handraise.secrets import SecretFinding
 from handraise.urls import REASONS
 
 
@@ -46,7 +48,7 @@ def test_a_claim_is_shown_only_where_it_differs() -> None:
 def test_the_tool_and_its_arguments_are_shown() -> None:
     assert 'delete_note(title="Plans")' in details(form_question())
     unknown = Cause((("a", {}), ("b", {})), certain=False)
-    assert "One of these calls; the host cannot tell which. a() b()" in details(form_question(cause=unknown))
+    assert "One of these calls; it is not known which. a() b()" in details(form_question(cause=unknown))
 
 
 @pytest.mark.shows("D1")
@@ -58,8 +60,8 @@ def test_a_guard_speaks_for_the_user_and_not_for_the_server() -> None:
 @pytest.mark.shows("D3")
 def test_what_is_sent_where_it_goes_and_what_declining_does_is_said() -> None:
     words = details(form_question())
-    assert "Your answer goes to notes (python notes.py). The model may see it." in words
-    assert "Decline tells the server that you do not answer." in words
+    assert "Your answer goes to notes. The AI model may see it." in words
+    assert "Decline tells notes that you do not answer." in words
 
 
 @pytest.mark.shows("D3")
@@ -125,7 +127,7 @@ def test_every_text_of_the_catalogue_is_used_and_no_other() -> None:
     assert used - prefixes <= set(catalogue()), used - set(catalogue())
     assert all(any(key.startswith(prefix) for key in catalogue()) for prefix in prefixes)
     for place in ("web", "terminal", "command", "script", "client", "hook"):
-        assert tell(form_question(), Decision(Declined(), desk=place), language=GERMAN).sentence
+        assert describe_ending(form_question(), Decision(Declined(), desk=place), language=GERMAN).sentence
 
 
 def test_text_of_the_server_stays_untrusted_until_a_desk_shows_it() -> None:
@@ -203,4 +205,50 @@ def test_a_guard_of_ours_speaks_the_language_of_the_person() -> None:
     declined = "Wenn Sie ablehnen: Nichts geschieht, und das Modell erfährt, dass Sie Nein gesagt haben."
     assert declined in said.split("\n")
     assert [field.label.raw for field in shown.fields] == ["Geben Sie die Zahl 47 ein, um fortzufahren"]
+    assert present(replace(form_question(), question=question), GERMAN).message.raw == question.message
+
+
+def test_the_rule_of_the_person_needs_no_second_way_to_say_no() -> None:
+    form = Form.by_hand(Flag("answer"))
+    for guard, ways in ((True, ["cancel"]), (False, ["decline", "cancel"])):
+        shown = present(form_question("Go ahead?", form, guard=guard))
+        assert [button.act for button in shown.ways_out] == ways
+
+
+def test_a_length_that_hardly_anybody_meets_is_not_in_the_way() -> None:
+    form = Form.by_hand(
+        Text("a", min_length=1, max_length=2000), Text("b", max_length=60), Text("c", min_length=3)
+    )
+    assert [field.hint for field in present_fields(form)] == [
+        "",
+        "at most 60 characters",
+        "at least 3 characters",
+    ]
+
+
+def test_several_fields_name_the_odd_one_by_its_label() -> None:
+    form = Form.by_hand(Text("a", title="Code"), Text("b"))
+    found = SecretFinding("a", 2, "otp", "This may be a one-time code.")
+    filled = Filled({"a": "839201", "b": "x"}, (), (found,))
+    assert odd_reasons(filled, present_fields(form), ENGLISH) == ("Code: This may be a one-time code.",)
+    alone = present_fields(Form.by_hand(Text("a", title="Code")))
+    assert odd_reasons(filled, alone, ENGLISH) == ("This may be a one-time code.",)
+
+
+def test_a_guard_inside_a_server_speaks_german_and_stays_the_server_s_words() -> None:
+    question = Guard(message="The model wants to call this tool.").applies("wipe", None, {"disk": "C"}, None)
+    assert question is not None
+    told = replace(question, hints=QuestionHints(guard=True))
+    shown = present(replace(form_question(), question=told), GERMAN)
+    assert shown.message.raw.startswith("Das Modell möchte dieses Werkzeug aufrufen.")
+    assert "Werkzeug: wipe" in shown.message.raw
+    assert "- disk: C" in shown.message.raw
+    assert shown.speaker == "server"
+    plain = present(replace(form_question(), question=question), GERMAN)
+    assert plain.message.raw == question.message
+
+
+def test_a_server_that_claims_to_be_a_guard_cannot_keep_the_desk_busy() -> None:
+    line = "The link leads to " + " of ".join(["x"] * 20_000)
+    question = FormQuestion(f"Yes?\n{line}", Form.by_hand(), hints=QuestionHints(guard=True))
     assert present(replace(form_question(), question=question), GERMAN).message.raw == question.message

@@ -14,7 +14,7 @@ from tests.desks.web.visitor import InThisProcess, Visitor
 from tests.waiting import until
 
 from handraise.desks import Desk, Queue
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.headless import HeadlessDesk
 from handraise.desks.lines import LineDesk
 from handraise.desks.parked import ParkedDesk
@@ -54,7 +54,7 @@ async def test_what_the_terminal_answers_first_cannot_be_answered_in_the_browser
 
 
 def test_every_desk_is_run_in_the_same_way() -> None:
-    queue, code = Queue(), Code()
+    queue, code = Queue(), AnswerCode()
     desks: list[Desk] = [
         ScriptedDesk(queue, []),
         ParkedDesk(queue, code, io.StringIO()),

@@ -34,7 +34,7 @@ from tests.gateway.sides import at_a_terminal, link_in, make_home, model
 from tests.login_shell import from_login_shell
 
 from handraise.desks.passkeys import PasskeyFile
-from handraise.desks.web.sessions import Errand
+from handraise.desks.web.sessions import PasskeyTask
 from handraise.this_user import local_person
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("W9")]
@@ -348,7 +348,7 @@ async def test_where_proc_is_hidden_the_desk_opens_with_a_passkey(
         room.contexts.append(await browser.new_context())
         person = Person(await room.contexts[0].new_page())
         await has_passkeys(person.page)
-        await person.page.goto(room.desk.sign_in_url(local_person(), Errand("add", "laptop")))
+        await person.page.goto(room.desk.sign_in_url(local_person(), PasskeyTask("add", "laptop")))
         await person.press("main button")
         await person.armed()
         await person.press(button)

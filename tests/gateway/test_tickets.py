@@ -18,7 +18,7 @@ from tests.server.peers import REVISIONS, text_of
 
 from handraise.calls.store import NOT_SENT, Ticket
 from handraise.desks import Decision
-from handraise.desks.telling import tell
+from handraise.desks.endings import describe_ending
 from handraise.gateway.asking import ANSWER_LOST
 from handraise.gateway.sentences import FORGOTTEN
 from handraise.gateway.tickets import KEPT, TicketRepository, binding_in, key_of
@@ -127,7 +127,7 @@ async def test_who_answers_a_server_that_forgot_the_call_is_told_so_in_words(beg
     assert text_of(told) == FORGOTTEN.format(server="my notes")
     past = other.queue.outcome(id)
     assert past is not None
-    assert tell(*past).sentence == f"It was answered in the browser. {ANSWER_LOST}"
+    assert describe_ending(*past).sentence == f"It was answered in the browser. {ANSWER_LOST}"
     assert DONE == {"looked plans": 1}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from handraise.desks import Decision
-from handraise.desks.distant import dump_decision
+from handraise.desks.remote import dump_decision
 from handraise.questions import Accepted
 
 T = TypeVar("T")

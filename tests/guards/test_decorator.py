@@ -145,6 +145,13 @@ async def test_a_guard_suggests_no_answer(revision: Revision, options: dict[str,
     assert not [field for field in asked.requested_schema["properties"].values() if "default" in field]
 
 
+async def test_a_guard_tells_a_desk_of_ours_that_its_lines_can_be_translated(revision: Revision) -> None:
+    person = Person(CANCEL)
+    await ask_for(with_tool("MCPServer", guarded(Book())), revision, person)
+    (asked,) = person.asked
+    assert asked.model_dump(by_alias=True)["_meta"]["handraise/question"]["guard"] is True
+
+
 async def test_a_client_that_cannot_be_asked_runs_nothing(revision: Revision) -> None:
     book = Book()
     server = with_tool("MCPServer", guarded(book))

@@ -17,7 +17,7 @@ from tests.desks.web.visitor import InThisProcess, Visitor
 from tests.ledger.examples import an_event
 
 from handraise.desks import Decision, Queue
-from handraise.desks.telling import Past
+from handraise.desks.endings import Past
 from handraise.desks.web import WebDesk
 from handraise.errors import LedgerError
 from handraise.ledger import Ledger

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -178,6 +180,20 @@ async def test_an_accessibility_checker_finds_nothing(browser: Browser, look: st
         await person.press("button[value=decline]")
         await person.heading("Declined")
         await check(page, f"{look}-declined")
+
+
+@pytest.mark.shows("L9")
+async def test_the_pictures_of_the_documentation_show_the_button_without_scrolling(
+    browser: Browser, tmp_path: Path
+) -> None:
+    folder = Path(PICTURES) if PICTURES else tmp_path
+    for name, asked, look in (("page-secret", TOKEN, "light"), ("page-setup", SETUP, "phone")):
+        async with open_house(brand=Brand("Notebook", colour="#7a1fa2")) as house, tab(browser, look) as page:
+            await page.goto(house.site.link(house.ask(asked, ME)))
+            for way in ("enter", "decline", "cancel"):
+                await expect(page.locator(f"button[value={way}]")).to_be_in_viewport(ratio=1)
+            await expect(page.locator(".brand")).to_have_css("font-size", re.compile(r"1\d(\.\d+)?px"))
+            await page.screenshot(path=folder / f"{name}.png")
 
 
 async def test_the_page_for_a_code_is_accessible_too(browser: Browser) -> None:

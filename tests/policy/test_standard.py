@@ -34,7 +34,7 @@ def test_a_doubtful_form_is_warned_of_unless_the_setting_says_otherwise() -> Non
     doubtful = form(Text("v", title="The word that lets you into your lab"))
     ruling = _ruling(doubtful)
     assert (ruling.verdict, ruling.rules) == ("warn", ("forms.doubtful",))
-    assert ruling.reasons == ("This may be asking for a password. Servers must not ask for one here.",)
+    assert ruling.reasons == ("This may be asking for a password. Do not give one here.",)
     assert _ruling(doubtful, Settings(forms=FormSettings(doubtful="allow"))).verdict == "allow"
     assert _ruling(doubtful, Settings(forms=FormSettings(doubtful="refuse"))).verdict == "refuse"
 

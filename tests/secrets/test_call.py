@@ -30,7 +30,7 @@ def test_a_question_that_goes_on_about_a_secret_is_doubtful() -> None:
     assert not reading.judge("Do you know your PIN?", READY)
     [found] = reading.judge("Which one is it?", VALUE)
     assert (found.kind, found.doubtful, found.tier) == ("pin", True, 2)
-    assert found.reason == "This may be asking for a PIN. Servers must not ask for one here."
+    assert found.reason == "This may be asking for a PIN. Do not give one here."
     assert found.words == ("your PIN",)
 
 

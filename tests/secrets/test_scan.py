@@ -163,7 +163,7 @@ def test_a_finding_never_contains_the_value(text: str) -> None:
 
 def test_a_finding_names_the_service_of_a_key() -> None:
     [found] = scan_answer({"note": "ghp_" + A + "1234"})
-    assert found.reason == "What was typed into 'note' holds an access token of GitHub."
+    assert found.reason == "This holds an access token of GitHub."
 
 
 def test_numbers_and_lists_are_scanned_too() -> None:

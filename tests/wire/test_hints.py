@@ -33,7 +33,9 @@ JSON: Any = st.recursive(
 
 
 def test_hints_come_back_as_they_were_sent() -> None:
-    hints = QuestionHints(2.5, Buttons("Delete 47 files", "Keep them"), (("budget", "More than 0, please."),))
+    hints = QuestionHints(
+        2.5, Buttons("Delete 47 files", "Keep them"), (("budget", "More than 0, please."),), guard=True
+    )
     assert parse_question_hints(dump_question_hints(hints)) == hints
 
 

@@ -12,7 +12,7 @@ import typer
 from handraise.cli.common import AsJson
 
 if TYPE_CHECKING:
-    from handraise.desks.counter.visiting import Pending
+    from handraise.desks.control.client import Pending
 
 
 EXAMPLES = """Examples:
@@ -51,7 +51,7 @@ def answer(
     The code is asked for on the terminal, without echo. It stands where the question is shown: on the web desk, on the
     terminal desk, or for a parked question on the terminal that its program was started in.
     """
-    from handraise.desks.counter.visiting import bring, pending
+    from handraise.desks.control.client import pending, send_answer
 
     given = _given(accept, decline, cancel)
     question = next((each for each in pending() if each.id == question_id), None)
@@ -60,7 +60,7 @@ def answer(
         _end({"error": "unknown", "sentence": sentence, "problems": []}, as_json)
     assert question is not None
     code = _code(question, given["action"], credential_file)
-    reply = bring(question, code, given, anyway=anyway)
+    reply = send_answer(question, code, given, anyway=anyway)
     _end(
         reply or {"error": "gone", "sentence": "Its program ended meanwhile. Nothing was answered."}, as_json
     )
@@ -137,7 +137,7 @@ def pending(
 
     It shows what is asked and by whom. To answer, `handraise answer` also needs the code that only a desk shows.
     """
-    from handraise.desks.counter.visiting import pending as look
+    from handraise.desks.control.client import pending as look
 
     waiting = [each.described for each in look()]
     if as_json:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from handraise.client.consent import DeskMode
     from handraise.desks import Desk, Queue
-    from handraise.desks.counter import Code
+    from handraise.desks.control import AnswerCode
+    from handraise.desks.endings import Earlier
     from handraise.desks.gate import PolicyGate
-    from handraise.desks.telling import Earlier
 
 DESKS = "terminal|web|parked|none|script:FILE"
 BOTH: tuple[DeskMode, ...] = ("form", "url")
@@ -53,12 +53,12 @@ async def at_desk(
 
     Without a choice it is the terminal. Without a terminal the policy's rule for runs without a person applies.
     """
-    from handraise.desks.counter import Code
+    from handraise.desks.control import AnswerCode
 
     if chosen == "none":
         yield OpenDesk(())
         return
-    code = Code()
+    code = AnswerCode()
     terminal = _terminal(queue, code) if chosen in (None, "terminal") else None
     async with AsyncExitStack() as open_desks:
         if chosen == "web":
@@ -67,12 +67,12 @@ async def at_desk(
             desk = _desk(chosen, terminal, queue, gate, code, as_json)
             await open_desks.enter_async_context(_serving(desk))
         if not (chosen or "").startswith("script:"):
-            await _open_counter(open_desks, queue, code, needed=chosen == "parked")
+            await _open_listener(open_desks, queue, code, needed=chosen == "parked")
         yield OpenDesk(BOTH, getattr(terminal, "server_log", None))
 
 
 async def _open_web(
-    open_desks: AsyncExitStack, queue: Queue, gate: PolicyGate, code: Code, earlier: Earlier | None
+    open_desks: AsyncExitStack, queue: Queue, gate: PolicyGate, code: AnswerCode, earlier: Earlier | None
 ) -> None:
     from handraise.desks.web import WebDesk
 
@@ -84,12 +84,12 @@ async def _open_web(
     typer.echo(f"Answer here: {desk.sign_in_url()}", err=True)
 
 
-async def _open_counter(open_desks: AsyncExitStack, queue: Queue, code: Code, *, needed: bool) -> None:
+async def _open_listener(open_desks: AsyncExitStack, queue: Queue, code: AnswerCode, *, needed: bool) -> None:
     """Let `handraise answer` reach the questions. Most desks also work without it."""
-    from handraise.desks.counter import Counter
+    from handraise.desks.control import AnswerListener
 
     try:
-        await open_desks.enter_async_context(Counter(queue, code))
+        await open_desks.enter_async_context(AnswerListener(queue, code))
     except SetupError as error:
         if needed:
             raise
@@ -97,7 +97,7 @@ async def _open_counter(open_desks: AsyncExitStack, queue: Queue, code: Code, *,
 
 
 def _desk(
-    chosen: str | None, terminal: Desk | None, queue: Queue, gate: PolicyGate, code: Code, as_json: bool
+    chosen: str | None, terminal: Desk | None, queue: Queue, gate: PolicyGate, code: AnswerCode, as_json: bool
 ) -> Coroutine[Any, Any, None]:
     if chosen is None:
         return _undecided(terminal, queue, gate, code, as_json)
@@ -117,7 +117,7 @@ def _desk(
 
 
 def _undecided(
-    terminal: Desk | None, queue: Queue, gate: PolicyGate, code: Code, as_json: bool
+    terminal: Desk | None, queue: Queue, gate: PolicyGate, code: AnswerCode, as_json: bool
 ) -> Coroutine[Any, Any, None]:
     from handraise.desks.headless import HeadlessDesk
     from handraise.policy import Park
@@ -130,13 +130,13 @@ def _undecided(
     return HeadlessDesk(queue, rule, sys.stderr).run()
 
 
-def _terminal(queue: Queue, code: Code) -> Desk | None:
+def _terminal(queue: Queue, code: AnswerCode) -> Desk | None:
     from handraise.desks.terminal import desk_for_terminal
 
     return desk_for_terminal(queue, sys.stdin, sys.stderr, os.environ, code=code)
 
 
-def _parked(queue: Queue, code: Code, as_json: bool, advice: str = "") -> Coroutine[Any, Any, None]:
+def _parked(queue: Queue, code: AnswerCode, as_json: bool, advice: str = "") -> Coroutine[Any, Any, None]:
     from handraise.desks.parked import ParkedDesk
 
     return ParkedDesk(queue, code, sys.stderr, as_json=as_json, advice=advice).run()

@@ -183,7 +183,7 @@ async def _wait(file: PasskeyFile, purpose: Literal["add", "remove"], name: str)
     from handraise.access import AccessCheck
     from handraise.desks import Queue
     from handraise.desks.web import WebDesk
-    from handraise.desks.web.sessions import Errand
+    from handraise.desks.web.sessions import PasskeyTask
     from handraise.gateway.desk.desk_socket import ask_desk, desk_sockets
     from handraise.this_user import local_person
     from handraise.urls.open import Opened, open_file
@@ -209,12 +209,12 @@ async def _wait(file: PasskeyFile, purpose: Literal["add", "remove"], name: str)
     looks = [ask_desk(socket, {"do": "look"}) for socket in desk_sockets()]
     access.add_families([each.get("clients") for each in looks if each is not None])
     async with WebDesk(Queue(), passkeys=file, heard=heard, access=access) as desk:
-        errand = Errand(purpose, name)
-        opened = await asyncio.to_thread(open_file, desk.sign_in_file(local_person(), errand))
+        passkey_task = PasskeyTask(purpose, name)
+        opened = await asyncio.to_thread(open_file, desk.sign_in_file(local_person(), passkey_task))
         if isinstance(opened, Opened):
             typer.echo("Your browser opens a page with one button. Press it there.", err=True)
         else:
-            url = desk.sign_in_url(local_person(), errand)
+            url = desk.sign_in_url(local_person(), passkey_task)
             typer.echo(f"{opened.sentence}\nOpen this page in a browser on this computer:\n  {url}", err=True)
         typer.echo(f"Waiting for {_PATIENCE / 60:.0f} minutes; Ctrl+C stops.", err=True)
         try:

@@ -95,14 +95,14 @@ def _stay(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> 
 
 async def _serve_tray(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> bool:
     from handraise.access import AccessCheck
-    from handraise.desks.distant import DistantQueue
+    from handraise.desks.remote import RemoteQueue
     from handraise.desks.web import WebDesk
     from handraise.gateway.desk.desk_socket import desk_sockets
     from handraise.urls.open import Opened, open_file
 
     access = AccessCheck()
     access.add_families([each.get("clients") for each in seen])
-    queue = DistantQueue(desk_sockets, connection.ask_desk, access)
+    queue = RemoteQueue(desk_sockets, connection.ask_desk, access)
     async with WebDesk(queue, port=port, access=access) as desk:
         if isinstance(open_file(desk.sign_in_file()), Opened):
             typer.echo(f"Your tray is at http://127.0.0.1:{desk.port}. Ctrl+C closes it.", err=True)
@@ -139,7 +139,7 @@ def _sit(connection: DeskConnection, wanted: list[Path], *, stays: bool) -> bool
     """Answer at this terminal until no question waits, or until it is closed."""
     import asyncio
 
-    from handraise.desks.distant import DistantQueue
+    from handraise.desks.remote import RemoteQueue
     from handraise.display import for_line
     from handraise.gateway.desk.desk_socket import desk_sockets
 
@@ -151,7 +151,7 @@ def _sit(connection: DeskConnection, wanted: list[Path], *, stays: bool) -> bool
         typer.echo(f"handraise: {for_line(why)}", err=True)
         return False
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(DistantQueue(desk_sockets, connection.ask_desk), None if stays else _LINGER))
+        asyncio.run(_serve(RemoteQueue(desk_sockets, connection.ask_desk), None if stays else _LINGER))
     return True
 
 

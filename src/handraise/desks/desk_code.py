@@ -22,7 +22,7 @@ from typing import Final
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from handraise.desks.counter.code import Throttle, new_letters, read_as_typed, written_in_groups
+from handraise.desks.control.code import Throttle, new_letters, read_as_typed, written_in_groups
 from handraise.disk import make_directory, replace_file
 from handraise.errors import SetupError
 from handraise.policy.places import data_directory

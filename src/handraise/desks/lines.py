@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.fill import (
     NO,
     YES,
@@ -27,9 +27,9 @@ from handraise.desks.fill import (
     take_draft,
 )
 from handraise.desks.language import ENGLISH, Language
-from handraise.desks.present import Presentation, ShownField, in_words, present, wrong_with
+from handraise.desks.present import Presentation, ShownField, in_words, odd_reasons, present, wrong_with
 from handraise.desks.queue import Queue
-from handraise.desks.turns import Block, Gone, InputClosed, Turns, TypedLines
+from handraise.desks.terminal_session import Block, Gone, InputClosed, TerminalSession, TypedLines
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
@@ -57,14 +57,16 @@ class LineDesk:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
-        code: Code | None = None,
+        code: AnswerCode | None = None,
         language: Language = ENGLISH,
     ) -> None:
         self._queue = queue
         self._language = language
-        self._turns = Turns(queue, clock=clock, opener=opener, code=code, language=language)
+        self._session = TerminalSession(queue, clock=clock, opener=opener, code=code, language=language)
         self._reader = TypedLines(queue, input)
         self._output = output
+        self._offered: set[int] = set()
+        """The numbers of the options that the last search listed."""
 
     async def run(self) -> None:
         """Ask what waits, until cancelled or until the input is closed. Then all that waits is cancelled.
@@ -73,21 +75,21 @@ class LineDesk:
         """
         async for _ in self._queue.changes():
             try:
-                while (waiting := self._turns.next_after()) is not None:
+                while (waiting := self._session.next_after()) is not None:
                     await self._question(waiting)
             except InputClosed:
                 if self._queue.elsewhere:
                     return
                 for waiting in self._queue.waiting():
-                    self._turns.decide(waiting, Cancelled())
+                    self._session.decide(waiting, Cancelled())
                 self._say(self._language("input_closed"))
                 return
 
     async def _question(self, waiting: Waiting) -> None:
         shown = present(waiting, self._language)
         self._reader.flush()
-        self._say("", *_announce(shown, self._turns.place(waiting), self._language))
-        self._say(*self._turns.elsewhere(waiting))
+        self._say("", *_announce(shown, self._session.place(waiting), self._language))
+        self._say(*self._session.elsewhere(waiting))
         self._queue.show(waiting.id)
         try:
             match shown.kind:
@@ -102,11 +104,11 @@ class LineDesk:
         except _Over:
             pass
         except Gone:
-            self._say("", self._turns.ended(waiting))
+            self._say("", self._session.ended(waiting))
             return
         finally:
-            self._turns.take_lines()  # said already
-        self._say(self._turns.farewell)
+            self._session.take_lines()  # said already
+        self._say(self._session.farewell)
 
     async def _confirm(self, waiting: Waiting, shown: Presentation) -> None:
         assert isinstance(waiting.question, FormQuestion)
@@ -168,6 +170,7 @@ class LineDesk:
         first = suggest(form, waiting.question.hints.last_answer).get(field.name)
         if stands and entries[field.name] == first:
             stands += f", {language('last_answer' if each.answered else 'suggested')}"
+        self._offered = set()
         self._say("", *_describe(field, each, at, len(form.fields), stands, language))
         while True:
             written = await self._ask(waiting, shown, language("answer"))
@@ -213,18 +216,21 @@ class LineDesk:
         return YES if word in (yes, yes[0], "y", "yes") else NO if word in (no, no[0], "n", "no") else None
 
     def _option(self, shown: ShownField, written: str) -> str:
-        """An option by its number, or by its title; where a word fits several, they are listed."""
+        """An option by its title, or by its number in a list that was shown. Several that fit are listed."""
         word = written.strip()
-        if word.isascii() and word.isdigit() and len(word) < 6:
-            if 1 <= int(word) <= len(shown.options):
-                return shown.options[int(word) - 1].value
-        else:
+        number = int(word) if word.isascii() and word.isdigit() and len(word) < 6 else 0
+        long = len(shown.options) > _MOST_OPTIONS
+        if 1 <= number <= len(shown.options) and (not long or number in self._offered):
+            return shown.options[number - 1].value
+        if long or not number:
             exact = [option for option in shown.options if word in (option.value, option.label.raw)]
             found = exact or [o for o in shown.options if word.casefold() in o.label.raw.casefold()]
             if len(found) == 1:
                 return found[0].value
             if found:
-                self._say(*_listed(shown, {option.value for option in found[:_MOST_OPTIONS]}))
+                listed = {option.value for option in found[:_MOST_OPTIONS]}
+                self._offered = {at for at, each in enumerate(shown.options, 1) if each.value in listed}
+                self._say(*_listed(shown, listed))
                 raise ValueError(self._language("several_fit", count=len(found)))
         raise ValueError(self._language("write_number", count=len(shown.options)))
 
@@ -241,7 +247,7 @@ class LineDesk:
             self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
             await self._ask(waiting, shown, COMMANDS)
         await self._word(waiting, shown, language("word_open"))
-        hindered = await self._turns.open(link)
+        hindered = await self._session.open(link)
         if hindered is not None:
             self._say(hindered.sentence, for_line(link.href, limit=LONGEST))
             await self._consent(waiting, shown, language("word_opened"), Accepted(None))
@@ -259,7 +265,7 @@ class LineDesk:
             if word == done:
                 self._decide(waiting, Accepted(None))
             elif word == again and shown.link is not None:
-                hindered = await self._turns.open(shown.link)
+                hindered = await self._session.open(shown.link)
                 self._say(self._language("opened_again") if hindered is None else hindered.sentence)
             else:
                 self._say(self._language("nothing_was_decided"))
@@ -282,7 +288,10 @@ class LineDesk:
             written = await self._line(waiting, prompt)
             match written.casefold():
                 case "?":
-                    self._say(*_details(shown), self._language("line_help"))
+                    fills_in = (self._language("line_help_fields"),) if shown.kind == "form" else ()
+                    self._say(
+                        *_details(shown), *fills_in, self._language("line_help", name=for_line(shown.asker))
+                    )
                 case "!decline" if waiting.can_be_declined:
                     self._decide(waiting, Declined())
                 case "!cancel":
@@ -312,7 +321,7 @@ class LineDesk:
         block: Block | None = None,
         edited: tuple[str, ...] = (),
     ) -> None:
-        match self._turns.decide(waiting, answer, block=block, edited=edited):
+        match self._session.decide(waiting, answer, block=block, edited=edited):
             case "taken":
                 raise _Over
             case "too late":
@@ -365,8 +374,11 @@ def _quoted(text: UntrustedText) -> Iterator[str]:
 
 def _details(shown: Presentation) -> Iterator[str]:
     for heading, lines in shown.details:
-        for line in lines:
-            yield f"{heading}: {for_line(line if isinstance(line, str) else line.raw, limit=LONGEST)}"
+        first, *others = (
+            for_line(line if isinstance(line, str) else line.raw, limit=LONGEST) for line in lines
+        )
+        yield f"{heading}: {first}"
+        yield from (f"  {line}" for line in others)
 
 
 def _describe(
@@ -413,5 +425,6 @@ def _summary(shown: Presentation, filled: Filled, language: Language) -> Iterato
         there = each.name in filled.content
         value = in_words(each, filled.content[each.name], language) if there else language("nothing")
         yield f"  {number}. {each.label}: {value}"
-    yield from (f"{language('warning')}: {for_line(language.sentence(found.reason))}" for found in filled.odd)
+    odd = odd_reasons(filled, shown.fields, language)
+    yield from (f"{language('warning')}: {for_line(reason)}" for reason in odd)
     yield language("change_by_number")

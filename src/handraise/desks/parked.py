@@ -13,10 +13,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final, TextIO
 
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
+from handraise.desks.endings import describe_ending
 from handraise.desks.language import ENGLISH
 from handraise.desks.queue import Queue
-from handraise.desks.telling import tell
 from handraise.desks.waiting import Waiting, describe
 from handraise.display import for_line
 
@@ -34,12 +34,12 @@ def show_at_terminal(text: str) -> bool:
 
 
 class ParkedDesk:
-    """Tells of each question once: its id and one JSON object. A counter has to be open beside it."""
+    """Tells of each question once: its id and one JSON object. It needs an open `AnswerListener`."""
 
     def __init__(
         self,
         queue: Queue,
-        code: Code,
+        code: AnswerCode,
         output: TextIO,
         *,
         as_json: bool = False,
@@ -89,7 +89,7 @@ class ParkedDesk:
     def _tell_ending(self, waiting: Waiting) -> None:
         outcome = self._queue.outcome(waiting.id)
         if outcome is not None and not self._as_json:
-            told = tell(*outcome)
+            told = describe_ending(*outcome)
             self._say(f"handraise: {waiting.id}: {told.heading}. {for_line(told.sentence)}")
 
     def _say(self, *lines: str) -> None:
@@ -97,7 +97,7 @@ class ParkedDesk:
         self._output.flush()
 
 
-def _about_the_code(code: Code) -> str:
+def _about_the_code(code: AnswerCode) -> str:
     return (
         f"\nhandraise: the code to answer with is {code.shown()}\n"
         "handraise: see what waits, from another terminal: handraise pending\n\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -41,6 +42,11 @@ Act: TypeAlias = Literal["yes", "no", "accept", "send", "open", "done", "decline
 
 LONG_LIST = 12
 """From more options than this on, a list can be searched."""
+_LONGEST_LINE = 300
+_GLANCE = 280
+"""Characters that somebody reads at a glance."""
+LONG_LENGTH = 100
+"""More characters than this are a bound that hardly anybody meets: it is said only to somebody who does."""
 LONG_TEXT = 300
 """From more characters than this on, a text has several lines."""
 
@@ -110,6 +116,32 @@ class Presentation:
     fields: tuple[ShownField, ...] = ()
     link: Inspection | None = None
 
+    @property
+    def long(self) -> bool:
+        """Whether its message is more than a glance takes in."""
+        return len(self.message.raw) > _GLANCE or self.message.raw.count("\n") > 8
+
+    @property
+    def lead(self) -> UntrustedText:
+        """The beginning of its message: all of a short one, the first line or sentence of a longer one."""
+        return UntrustedText(self.message.raw[: self._lead])
+
+    @property
+    def rest(self) -> UntrustedText:
+        """The part of its message after `lead`."""
+        return UntrustedText(self.message.raw[self._lead :].lstrip("\n"))
+
+    @property
+    def _lead(self) -> int:
+        raw = self.message.raw
+        if not self.long and raw.count("\n") < 2:
+            return len(raw)
+        first = raw.partition("\n")[0]
+        if 0 < len(first) <= _GLANCE:
+            return len(first)
+        ends = [raw.find(mark, 0, _GLANCE) for mark in (". ", "? ", "! ")]
+        return min((end + 1 for end in ends if end > 0), default=0)
+
 
 def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
     """What to show of a question."""
@@ -120,7 +152,9 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
         kind=kind,
         asker=waiting.origin.name,
         message=UntrustedText(
-            _guard_words(question.message, language) if waiting.guard else question.message
+            _guard_words(question.message, language)
+            if waiting.guard or question.hints.guard
+            else question.message
         ),
         speaker="guard" if waiting.guard else "handraise" if waiting.ours else "server",
         who=_who(waiting, language),
@@ -143,11 +177,15 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
 
 
 def _guard_words(message: str, language: Language) -> str:
-    """The message of our own guard: lines that we wrote are said in the person's language, arguments stay."""
+    """The message of a guard: the lines that every guard has are said in the person's language, all others stay.
+
+    A server can claim to be a guard. It gains nothing: a line is replaced by its translation only, and stays quoted as
+    the server's. Long lines stay as they are, so that nobody can keep the desk busy with them.
+    """
     labels = {"Arguments:": language("guard_arguments"), "Arguments: none": language("guard_no_arguments")}
 
     def said(line: str) -> str:
-        if line.startswith("- "):
+        if line.startswith("- ") or len(line) > _LONGEST_LINE:
             return line
         if line.startswith("Tool: "):
             return language("guard_tool", tool=line.removeprefix("Tool: "))
@@ -161,7 +199,7 @@ def _shown_fields(
 ) -> tuple[ShownField, ...]:
     hints = waiting.question.hints
     shown = present_fields(form, language, dict(hints.problems))
-    if waiting.guard:
+    if waiting.guard or hints.guard:
         shown = tuple(replace(each, label=UntrustedText(language.sentence(each.label.raw))) for each in shown)
     if kind == "confirm":
         return tuple(replace(each, answers=_buttons(waiting, kind, None, language)) for each in shown)
@@ -228,7 +266,8 @@ def _quoted(words: str | None) -> UntrustedText | None:
 def _ways_out(waiting: Waiting, kind: Kind, language: Language) -> tuple[Button, ...]:
     decline = Button("decline", language("no" if kind == "plain" else "decline"))
     cancel = Button("cancel", language("cancel"))
-    return (decline, cancel) if waiting.can_be_declined else (cancel,)
+    says_no = waiting.guard and kind == "confirm"  # to the user's own rule, declining is the same as its No
+    return (decline, cancel) if waiting.can_be_declined and not says_no else (cancel,)
 
 
 def _details(
@@ -258,15 +297,16 @@ def _arguments(arguments: Any) -> str:
 
 
 def _consequences(waiting: Waiting, kind: Kind, language: Language) -> tuple[str, ...]:
-    name, target = waiting.origin.name, waiting.origin.target
+    name = waiting.origin.name
+    ways_out = language("ways_out", name=name)
     if kind == "browsing":
         again = (language("link_again"),) if waiting.asked_again else ()
         return (*again, language("finish_in_browser"), language("cancel_stops_waiting"))
     if kind == "link":
-        return (language("opens_link"), language("link_consent", name=name), language("ways_out"))
+        return (language("opens_link"), language("link_consent", name=name), ways_out)
     if waiting.guard:
-        return (language("guard_answer", name=name), language("ways_out"))
-    return (language("answer_goes_to", name=name, target=target), language("ways_out"))
+        return (language("guard_answer"),)
+    return (language("answer_goes_to", name=name), ways_out)
 
 
 def about_link(
@@ -323,7 +363,9 @@ def _hint(field: Field, language: Language) -> str:
         case Text():
             needs_hint = field.format is not None and FORMATS[field.format].needs_hint
             what = language(f"hint_{field.format}") if needs_hint else ""
-            length = _between(language, "characters", field.min_length, field.max_length)
+            least = field.min_length if (field.min_length or 0) > 1 else None
+            most = field.max_length if (field.max_length or math.inf) <= LONG_LENGTH else None
+            length = _between(language, "characters", least, most)
             return "; ".join(filter(None, (what, length)))
         case Integer():
             return _between(language, "whole", field.minimum, field.maximum) or language("hint_whole")
@@ -400,6 +442,17 @@ def wrong_with(filled: Filled, field: Field, language: Language) -> str:
         if each.field == field.name
     ]
     return " ".join([*said, *stopped])
+
+
+def odd_reasons(filled: Filled, fields: Sequence[ShownField], language: Language) -> tuple[str, ...]:
+    """Why an answer needs a second look. Among several fields, each reason names its field by the label."""
+    labels = {field.name: str(field.label) for field in fields} if len(fields) > 1 else {}
+    return tuple(
+        f"{labels[found.field]}: {language.sentence(found.reason)}"
+        if found.field in labels
+        else language.sentence(found.reason)
+        for found in filled.odd
+    )
 
 
 def in_words(field: ShownField, value: Any, language: Language) -> str:

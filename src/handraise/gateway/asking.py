@@ -29,7 +29,7 @@ from handraise.revisions import Revision
 from handraise.wire import parse_question, parse_url_required
 
 if TYPE_CHECKING:
-    from handraise.desks.telling import Earlier
+    from handraise.desks.endings import Earlier
     from handraise.gateway.tickets import TicketRepository
     from handraise.ledger import Ledger
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
 
 from handraise.calls.rounds import digest
@@ -82,7 +82,7 @@ async def _ask(
         end_with(error)
     typing = guard.to_type(arguments, number) is not None
     decision = await ask_for_consent(
-        question,
+        replace(question, hints=replace(question.hints, guard=True)),
         check=(lambda content: guard.agreed(content, arguments, number) or MISTYPED) if typing else None,
         declined_when=lambda content: not guard.agreed(content, arguments, number),
         still=still,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from handraise.desks.telling import Earlier, Past
+from handraise.desks.endings import Earlier, Past
 from handraise.ledger.events import LedgerEvent, Principal
 from handraise.questions import Person
 from handraise.this_user import person_name

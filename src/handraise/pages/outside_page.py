@@ -68,8 +68,8 @@ class OutsidePage:
         visit = sitting.visit
         visit.expects = visit.expects or secrets.token_urlsafe(24)
         back = f"{sitting.back}?{urlencode({'state': visit.expects})}"
-        errand = OutsideRequest(visit.elicitation_id, back)
-        address = self.url(errand) if callable(self.url) else self.url
+        passkey_task = OutsideRequest(visit.elicitation_id, back)
+        address = self.url(passkey_task) if callable(self.url) else self.url
         inspected = require_safe_url(address)
         return sitting.render(
             "outside.html", href=inspected.href, host=inspected.host, waits=False, problem=None

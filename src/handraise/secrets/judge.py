@@ -397,7 +397,7 @@ def finding_of(field: str | None, mention: Mention, texts: list[str]) -> SecretF
     called = CALLED[mention.kind]
     mention = mention._replace(words=as_written(mention.words, texts))
     if mention.doubtful:
-        reason = f"This may be asking for {called}. Servers must not ask for one here."
+        reason = f"This may be asking for {called}. Do not give one here."
         return SecretFinding(field, 2, mention.kind, reason, doubtful=True, words=mention.words)
     place = "The message" if field is None else f"The field {field!r}"
     return SecretFinding(

@@ -124,7 +124,7 @@ def scan_answer(
             name,
             2 if found.doubtful else tier_of(found.kind),
             found.kind,
-            f"What was typed into {name!r} {'may be' if found.doubtful else 'holds'} {found.called}.",
+            f"This {'may be' if found.doubtful else 'holds'} {found.called}.",
             doubtful=found.doubtful,
             words=(found.because,),
         )

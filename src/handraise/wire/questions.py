@@ -241,6 +241,8 @@ def dump_question_hints(hints: QuestionHints) -> dict[str, Any]:
         ]
     if hints.last_answer:
         told["lastAnswer"] = dict(hints.last_answer)
+    if hints.guard:
+        told["guard"] = True
     return {QUESTION_HINTS: told} if told else {}
 
 
@@ -260,6 +262,7 @@ def parse_question_hints(meta: object, form: Form[Any] | None = None) -> Questio
         else Buttons(),
         _parse_problems(told.get("problems")),
         {} if form is None else _parse_last_answer(told.get("lastAnswer"), form),
+        told.get("guard") is True,
     )
 
 

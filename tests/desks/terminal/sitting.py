@@ -11,10 +11,10 @@ from textual import _wait, events
 from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.terminal.app import DeskApp
-from handraise.desks.turns import Turns
+from handraise.desks.terminal_session import TerminalSession
 from handraise.urls import Inspection, NotOpened, Opened
 
 _wait.SLEEP_GRANULARITY = 0.004  # look five times as often whether the screen is idle
@@ -136,7 +136,7 @@ async def sitting(
     clock: Callable[[], float] | None = None,
     browser: Browser | None = None,
     queue: Queue | None = None,
-    code: Code | None = None,
+    code: AnswerCode | None = None,
     language: Language = ENGLISH,
 ) -> AsyncIterator[Sitting]:
     """Sit down at a terminal of this size at which these questions wait."""
@@ -144,7 +144,9 @@ async def sitting(
     queue = queue or Queue(clock)
     asked = [asyncio.create_task(queue.put(question)) for question in questions]
     await asyncio.sleep(0)
-    app = DeskApp(Turns(queue, clock=clock, opener=browser or Browser(), code=code, language=language))
+    app = DeskApp(
+        TerminalSession(queue, clock=clock, opener=browser or Browser(), code=code, language=language)
+    )
     async with app.run_test(size=size) as pilot:
         here = Sitting(app, pilot, queue, asked)
         asks = "asks" if language is ENGLISH else ""

@@ -10,7 +10,7 @@ from tests.desks.questions import NOTES, form_question, link_question
 from tests.desks.terminal.sitting import Browser, Sitting, sitting
 
 from handraise.desks import Cause, Decision, Waiting
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.forms import Flag, Form, Text
 from handraise.questions import Accepted, Buttons, Cancelled, Declined, QuestionHints
 
@@ -103,7 +103,7 @@ async def test_a_link_of_the_same_call_is_asked_about_by_itself() -> None:
     link = replace(link_question(cause=CALL), origin=NOTES)
     empty = form_question("Delete it?", Form.by_hand(), cause=CALL)
     async with sitting(link, batch()[0], empty, browser=browser) as here:
-        await here.sees("open this link", "Question 1 of 3")
+        await here.sees("Open this link", "Question 1 of 3")
         await here.press("f3")
         await here.sees("Part 1?", "Delete it?", "2 together")
         await fill_in(here, "a1")
@@ -115,7 +115,7 @@ async def test_a_link_of_the_same_call_is_asked_about_by_itself() -> None:
 
 @pytest.mark.shows("D9")
 async def test_the_screen_says_how_to_answer_from_another_terminal() -> None:
-    code = Code()
+    code = AnswerCode()
     [question, *_] = batch()
     async with sitting(question, code=code) as here:
         await here.press("f9")

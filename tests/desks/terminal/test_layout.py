@@ -49,8 +49,8 @@ async def test_the_question_comes_first_and_who_asks_and_every_key_are_always_in
             "python notes.py",
             "Notes Server 1.0",
             'delete_note(title="Plans")',
-            "Your answer goes to notes (python notes.py).",
-            "Decline tells the server that you do not answer.",
+            "Your answer goes to notes.",
+            "Decline tells notes that you do not answer.",
         )
 
 
@@ -136,10 +136,10 @@ async def test_an_unknown_cause_is_called_unknown() -> None:
     async with sitting(form_question(cause=unknown)) as here:
         await here.sees("notes asks; it is not known for which call")
         await here.press("f9")
-        await here.sees("One of these calls; the host cannot tell which.", "a(x=1)", "b()")
+        await here.sees("One of these calls; it is not known which.", "a(x=1)", "b()")
     async with sitting(form_question(cause=None)) as here:
         await here.press("f9")
-        await here.sees("The host did not say which call.")
+        await here.sees("It is not known which call asks.")
 
 
 @pytest.mark.shows("D10")

@@ -16,7 +16,7 @@ async def test_a_link_is_shown_in_full_with_its_domain_set_apart_and_opened_only
     browser, url = Browser(), "https://login.example.co.uk/start?client=7#here"
     async with sitting(link_question(url), browser=browser) as here:
         screen = await here.sees(url, "The link leads to example.co.uk")
-        assert "I agree to open this link  F5  Decline  F3  Cancel  Esc  More  F4" in screen
+        assert "Open this link  F5  Decline  F3  Cancel  Esc  More  F4" in screen
         assert _emphasised(here) == "example.co.uk"
         assert browser.opened == []
         await here.press("enter", "space")
@@ -69,7 +69,7 @@ async def test_a_homograph_domain_is_called_what_it_is_and_cannot_be_opened() ->
         screen = await here.sees("xn--gthub-n2e.com", "This link is dangerous.")
         assert "encoded form of “gіthub.com”" in " ".join(screen.split())
         assert "mixes letters of different alphabets" in screen
-        assert "open this link" not in screen
+        assert "Open this link" not in screen
         await here.press("f5")
         assert browser.opened == []
         assert here.undecided()
@@ -101,7 +101,7 @@ async def test_where_no_browser_can_be_opened_the_person_is_told_and_opens_it_or
         await here.press(key)
         assert (await here.decision()).answer == answer
         assert len(browser.opened) == 1
-        assert url in "\n".join(here.app.turns.take_lines())  # left where it can be copied
+        assert url in "\n".join(here.app.session.take_lines())  # left where it can be copied
 
 
 @pytest.mark.shows("L5")

@@ -12,7 +12,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright, expect
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
 from handraise.policy import Policy, Settings
@@ -163,7 +163,7 @@ async def has_passkeys(page: Page, transport: str = "internal") -> CDPSession:
 @asynccontextmanager
 async def open_room(browser: Browser, settings: Settings | None = None, **more: Any) -> AsyncIterator[Room]:
     queue, gate = Queue(), PolicyGate(Policy(settings))
-    async with WebDesk(queue, gate=gate, code=Code(), **more) as desk:
+    async with WebDesk(queue, gate=gate, code=AnswerCode(), **more) as desk:
         room = Room(queue, desk, browser, gate)
         try:
             yield room

@@ -55,8 +55,8 @@ async def test_the_question_comes_first_then_who_asks_and_the_rest_is_a_detail(o
         "Notes Pro 2.1",
         "Nobody has verified this name.",
         'create_note(title="Monday", tags=["a", "b"])',
-        "The model may see it.",
-        "Decline tells the server that you do not answer.",
+        "The AI model may see it.",
+        "Decline tells notes that you do not answer.",
         "Title",
         "From 3 to 60 characters.",
         "Labels",
@@ -76,12 +76,12 @@ async def test_when_the_host_cannot_tell_the_call_all_calls_are_shown_and_that_i
     await office.visitor.get(first)
     order(
         office.visitor.page,
-        "One of these calls; the host cannot tell which.",
+        "One of these calls; it is not known which.",
         "delete_note(id=1)",
         "list_notes()",
     )
     await office.visitor.get(second)
-    assert "The host did not say which call." in office.visitor.page
+    assert "It is not known which call asks." in office.visitor.page
 
 
 @pytest.mark.shows("D4", "F4")
@@ -92,7 +92,7 @@ async def test_nothing_is_answered_beforehand_but_what_the_server_suggests_and_t
     response = await office.visitor.get(path)
     checked = re.findall(r'name="(f\d+)" id="f\d+-\d+" value="(\w+)" checked', response.text)
     assert checked == [("f9", "no"), ("f11", "0")]
-    assert response.text.count("suggested by the server") == 4
+    assert response.text.count('class="tag suggested"') == 4
     assert "Leave unanswered" in response.text
     assert "selected" not in response.text
 
@@ -185,7 +185,7 @@ async def test_what_the_server_could_not_use_is_said_at_the_field_in_its_words(o
     order(
         office.visitor.page,
         "Team size",
-        "The server could not use the last answer:",
+        "Not accepted:",
         "No room has more than 12.",
     )
     assert 'value="Ada"' in office.visitor.page
@@ -284,8 +284,8 @@ async def test_every_error_is_named_linked_and_tied_to_its_field_and_the_first_h
     [
         ({"do": "decline"}, Declined(), None),
         ({"do": "cancel"}, Cancelled(), None),
-        ({"do": "block", "block": "session"}, Declined(), "session"),
-        ({"do": "block", "block": "always"}, Declined(), "always"),
+        ({"do": "block-session"}, Declined(), "session"),
+        ({"do": "block-always"}, Declined(), "always"),
     ],
 )
 async def test_every_way_out_is_its_own_and_open_from_the_first_moment(
@@ -300,13 +300,60 @@ async def test_every_way_out_is_its_own_and_open_from_the_first_moment(
 
 
 @pytest.mark.shows("D5")
-async def test_block_asks_for_how_long_and_has_no_answer_of_its_own(office: Office) -> None:
+@pytest.mark.parametrize("do", ["block", "block-", "block-forever"])
+async def test_a_block_says_for_how_long_or_is_none(office: Office, do: str) -> None:
     [path] = await office.put(samples.short())
-    response = await office.visitor.post(path, {"do": "block"})
-    assert response.status_code == 422
-    assert "Choose for how long" in office.visitor.page
-    assert not re.search(r'name="block"[^>]* checked', response.text)
+    assert (await office.visitor.post(path, {"do": do})).status_code in (400, 409)
     assert len(office.queue.waiting()) == 1
+
+
+@pytest.mark.shows("D2")
+async def test_a_second_look_is_at_the_odd_answers_only_and_says_each_thing_once(office: Office) -> None:
+    form = Form.by_hand(Text("code", title="Code"), Text("place", title="Place"))
+    doubt = SecretFinding("code", 2, "otp", "This may be asking for a one-time code.", doubtful=True)
+    asked = samples.waiting("q", FormQuestion("Which?", form), secrets=(doubt,))
+    [path] = await office.put(asked.warned((doubt.reason,)))
+    assert await send(office, path, {"f0": "839 201", "f1": "Vienna"}) == 409
+    page = office.visitor.page
+    assert page.count("This may be asking for a one-time code.") == 1
+    review = page.partition('class="review"')[2].partition("</dl>")[0]
+    assert "839 201" in review
+    assert "Vienna" not in review
+
+
+@pytest.mark.shows("D2b")
+async def test_the_list_shows_the_first_words_of_a_question_and_no_arguments(office: Office) -> None:
+    message = "The model wants to delete 47 notes.\n\nTool: delete_notes\nArguments:\n- folder: Old"
+    asked = samples.waiting("g", FormQuestion(message, Form.by_hand(Flag("answer"))), guard=True)
+    await office.put(asked)
+    await office.visitor.get(office.visitor.place)
+    assert "The model wants to delete 47 notes." in office.visitor.page
+    assert "folder: Old" not in office.visitor.page
+
+
+@pytest.mark.shows("L5")
+async def test_a_link_opens_in_the_tab_that_asked_for_it_once_it_was_agreed_to(office: Office) -> None:
+    [path] = await office.put(samples.link())
+    await office.visitor.get(path)
+    assert "http-equiv" not in office.visitor.page
+    early = await office.visitor.post(path, {"do": "open", "tab": "yes"})
+    assert early.status_code == 409
+    assert "http-equiv" not in office.visitor.page
+    office.wait()
+    response = await office.visitor.post(path, {"do": "open", "tab": "yes"})
+    assert (await office.decided()).answer == Accepted(None)
+    leads = '<meta http-equiv="refresh" content="0; url=https://accounts.shop.example/connect?flow=7">'
+    assert leads in response.text
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.shows("L5", "D2")
+async def test_a_dangerous_link_leaves_one_button_and_it_declines(office: Office) -> None:
+    [path] = await office.put(samples.homograph())
+    await office.visitor.get(path)
+    answers = office.visitor.page.partition('<div class="answers">')[2].partition("</div>")[0]
+    assert re.findall(r'value="(\w+)"', answers) == ["decline"]
+    assert office.visitor.page.count('value="decline"') == 1
 
 
 @pytest.mark.shows("D4")
@@ -543,7 +590,7 @@ async def test_who_is_in_the_browser_says_done_or_opens_the_link_again(office: O
     assert "waits for you to finish in your browser" in page
     assert ("the link that you agreed to before" in page) is again
     assert "Open the link again" in page
-    assert "I agree to open this link" not in page
+    assert "Open this link" not in page
     assert ('value="decline"' in page) is again
     office.wait()
     await office.visitor.post(path, {"do": "done"})
@@ -610,4 +657,4 @@ async def test_the_last_answer_is_not_called_a_suggestion_of_the_server(office: 
     await office.visitor.get(path)
     assert 'value="Monday"' in office.visitor.page
     assert "your last answer, as the server says" in office.visitor.page
-    assert "suggested by the server" not in office.visitor.page
+    assert ">suggested<" not in office.visitor.page

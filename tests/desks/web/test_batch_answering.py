@@ -88,12 +88,16 @@ async def test_all_are_declined_or_cancelled_at_once(office: Office, way: str, a
     assert [(await office.decided(at)).answer for at in range(3)] == [answer] * 3
 
 
+@pytest.mark.shows("D8")
+async def test_who_asks_is_said_once_for_all_of_a_call(office: Office) -> None:
+    await opened(office, *samples.batch())
+    assert office.visitor.page.count("notes asks, to run plan_project") == 1
+
+
 @pytest.mark.shows("D5")
 async def test_blocking_declines_all_and_makes_one_rule(office: Office) -> None:
     path = await opened(office, *samples.batch())
-    assert (await office.visitor.post(path, {"do": "block"})).status_code == 422
-    assert "Choose for how long" in office.visitor.page
-    await office.visitor.post(path, {"do": "block", "block": "always"})
+    await office.visitor.post(path, {"do": "block-always"})
     decisions = [await office.decided(at) for at in range(3)]
     assert [decision.answer for decision in decisions] == [Declined()] * 3
     assert [decision.block for decision in decisions] == ["always", None, None]

@@ -15,10 +15,10 @@ from tests.desks.web import samples
 from tests.desks.web.visitor import Office, Visitor, open_office
 
 from handraise.desks import Decision
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile
-from handraise.desks.web.sessions import Errand
+from handraise.desks.web.sessions import PasskeyTask
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.files import RulesFile
 from handraise.policy.tables import LimitSettings, ServerSettings
@@ -39,7 +39,7 @@ def gate(tmp_path: Path) -> PolicyGate:
 
 @pytest.fixture
 async def office(gate: PolicyGate) -> AsyncIterator[Office]:
-    async with open_office(gate, Code()) as opened:
+    async with open_office(gate, AnswerCode()) as opened:
         yield opened
 
 
@@ -109,10 +109,10 @@ async def test_a_block_made_at_a_question_is_found_here_and_can_be_undone(
     [path] = await office.put(waiting)
     await office.visitor.get(path)
     assert f'href="{office.visitor.place}servers"' in office.visitor.page
-    await office.visitor.post(path, {"do": "block", "block": "always"})
+    await office.visitor.post(path, {"do": "block-always"})
     gate.decided(waiting, await office.decided(), time.time())
     await office.visitor.get(path)
-    assert "Servers and your rules" in office.visitor.page
+    assert "Who may ask" in office.visitor.page
     path = await visit(office)
     assert "Blocked" in card(office, "notes")
     await office.visitor.post(path, {"server": server(office, "notes"), "do": "undo"})
@@ -200,7 +200,7 @@ async def test_quiet_time_after_a_decline_is_shown(office: Office, gate: PolicyG
 
 @pytest.mark.shows("D9")
 async def test_the_code_for_answering_by_id_is_shown_to_whoever_is_signed_in(gate: PolicyGate) -> None:
-    code = Code()
+    code = AnswerCode()
     async with open_office(gate, code) as office:
         await office.visitor.get(office.visitor.place)
         assert code.shown() in office.visitor.page
@@ -217,9 +217,9 @@ async def test_a_desk_without_a_policy_has_no_such_page() -> None:
 
 async def test_no_page_of_a_german_browser_has_a_word_of_english(tmp_path: Path, gate: PolicyGate) -> None:
     kept = PasskeyFile(tmp_path / "passkeys.json")
-    async with open_office(gate, Code(), passkeys=kept) as office:
+    async with open_office(gate, AnswerCode(), passkeys=kept) as office:
         visitor, speaks = office.visitor, {"accept-language": "de"}
-        doubtful = "This may be asking for a password. Servers must not ask for one here."
+        doubtful = "This may be asking for a password. Do not give one here."
         paths = await office.put(
             samples.homograph(),
             replace(samples.seven(), warnings=(doubtful,)),
@@ -228,7 +228,7 @@ async def test_no_page_of_a_german_browser_has_a_word_of_english(tmp_path: Path,
         office.queue.tell(samples.short("x"), Decision(Cancelled(), by="policy", reason="You blocked notes."))
         gate.policy.remember(OwnRule("notes", "block", made=time.time(), person=""), keep=True)
         link = urlsplit(office.desk.sign_in_url()).path
-        used = urlsplit(office.desk.sign_in_url(samples.PERSON, Errand("add", "laptop"))).path
+        used = urlsplit(office.desk.sign_in_url(samples.PERSON, PasskeyTask("add", "laptop"))).path
         asked = [link, visitor.place, *paths]
         asked += [f"{visitor.place}{page}" for page in ("history", "q/0", "passkey", "servers")]
         seen = {path: (await visitor.send("GET", path, headers=speaks)).text for path in asked}

@@ -15,7 +15,7 @@ import httpx2 as httpx
 
 from handraise.access import Access, AccessCheck
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
 from handraise.processes import SocketAddress
@@ -128,7 +128,7 @@ class Office:
 
 @asynccontextmanager
 async def open_office(
-    gate: PolicyGate | None = None, code: Code | None = None, **more: Any
+    gate: PolicyGate | None = None, code: AnswerCode | None = None, **more: Any
 ) -> AsyncIterator[Office]:
     clock = Clock()
     queue = Queue(clock=clock)

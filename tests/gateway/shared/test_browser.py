@@ -104,7 +104,7 @@ async def _connect(page: Page, name: str) -> None:
     await page.locator("#inbox a").click()
     await expect(page.locator("main")).to_contain_text("can be used with an account of your own")
     await _look(page, f"{name}-3-question")
-    await page.get_by_role("button", name="I agree to open this link").click()
+    await page.get_by_role("button", name="Open this link").click()
     await expect(page.get_by_role("link", name="Open the link")).to_be_visible()
     await _look(page, f"{name}-4-agreed")
     async with page.expect_popup() as opening:

@@ -18,7 +18,7 @@ from handraise.desks import (
     present,
     suggest,
 )
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.parked import ParkedDesk
 from handraise.forms import Choice, Form, Integer
 from handraise.questions import Accepted, FormQuestion, Origin, Person
@@ -48,4 +48,4 @@ answer: DeskAnswer = Accepted(content)
 print(answer, edited(form, {**content, "bags": 3}))
 
 # Every desk is one: it shows what waits in its queue until it is cancelled.
-desk: Desk = ParkedDesk(Queue(), Code(), sys.stderr)
+desk: Desk = ParkedDesk(Queue(), AnswerCode(), sys.stderr)

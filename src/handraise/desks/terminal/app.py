@@ -23,8 +23,8 @@ from handraise.desks.terminal.screens import (
     NextFirst,
     QuestionScreen,
 )
-from handraise.desks.terminal.writing import Plain
-from handraise.desks.turns import Turns
+from handraise.desks.terminal.widgets import Plain
+from handraise.desks.terminal_session import TerminalSession
 from handraise.desks.waiting import Waiting
 
 SENT_LINGERS = 0.6
@@ -42,16 +42,16 @@ class ClosingScreen(Screen[None]):
         Binding("escape,enter,space,ctrl+c,ctrl+q", "close", priority=True)
     ]
 
-    def __init__(self, news: str, turns: Turns) -> None:
+    def __init__(self, news: str, session: TerminalSession) -> None:
         super().__init__()
         self._news = news
-        self._turns = turns
+        self._session = session
 
     def compose(self) -> ComposeResult:
-        language = self._turns.language
+        language = self._session.language
         more = f" {language('enter_closes')}" if self._news else ""
         with Vertical(id="box"):
-            yield Plain(self._news or self._turns.farewell, classes="title")
+            yield Plain(self._news or self._session.farewell, classes="title")
             yield Plain(f"{language('nothing_else')}{more}")
 
     def on_mount(self) -> None:
@@ -76,10 +76,10 @@ class DeskApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, turns: Turns, printed: Callable[[str], None] | None = None) -> None:
+    def __init__(self, session: TerminalSession, printed: Callable[[str], None] | None = None) -> None:
         super().__init__(ansi_color=True)  # the person's own colours; said here, NO_COLOR leaves none at all
         self.theme = "ansi-dark"
-        self.turns = turns
+        self.session = session
         self.shown: tuple[Waiting, ...] = ()
         self._printed = printed
         self._typed: asyncio.Queue[events.Event] = asyncio.Queue()
@@ -99,7 +99,7 @@ class DeskApp(App[None]):
         """Let no key or click through that came before the question can have been read, and keys one by one."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             self._typed.put_nowait(event)
-        elif isinstance(event, events.MouseDown) and not event.is_forwarded and self.turns.quiet.left() > 0:
+        elif isinstance(event, events.MouseDown) and not event.is_forwarded and self.session.quiet.left() > 0:
             return
         else:
             await super().on_event(event)
@@ -112,7 +112,7 @@ class DeskApp(App[None]):
         """
         while True:
             event = await self._typed.get()
-            if not self.turns.quiet.hears():
+            if not self.session.quiet.hears():
                 continue
             parts = [event]
             if isinstance(event, events.Paste) and isinstance(self.screen.focused, LineInput):
@@ -139,36 +139,36 @@ class DeskApp(App[None]):
                     return
 
     async def on_next_first(self, message: NextFirst) -> None:
-        following = self.turns.turn(message.shown)
+        following = self.session.turn(message.shown)
         if following.id != message.shown.id:
             await self._show(following, "")
 
     async def _follow(self) -> None:
-        async for waiting in self.turns.queue.changes():
+        async for waiting in self.session.queue.changes():
             here = {other.id for other in waiting}
             if not self.shown or any(shown.id not in here for shown in self.shown):
                 await self._move_on()
-            elif len(self.turns.together(self.shown[0])) > len(self.shown):
+            elif len(self.session.together(self.shown[0])) > len(self.shown):
                 await self._show(self.shown[0], "")  # one more came to what is shown as one
             elif isinstance(self.screen, QuestionScreen):
                 self.screen.refresh_place()
 
     async def _move_on(self) -> None:
-        news = " ".join(filter(None, map(self.turns.ended, self.shown)))
-        following = self.turns.next_after(self.shown)
+        news = " ".join(filter(None, map(self.session.ended, self.shown)))
+        following = self.session.next_after(self.shown)
         if following is None:
             self.shown = ()
-            await self._replace(ClosingScreen(news, self.turns))
+            await self._replace(ClosingScreen(news, self.session))
         else:
             await self._show(following, news)
 
     async def on_apart(self, message: Apart) -> None:
-        self.turns.take_apart(message.shown)
+        self.session.take_apart(message.shown)
         await self._show(message.shown, "")
 
     async def _show(self, waiting: Waiting, news: str) -> None:
-        self.turns.quiet.begin()
-        self.shown = self.turns.together(waiting)
+        self.session.quiet.begin()
+        self.shown = self.session.together(waiting)
         screen = self._screen()
         await self._replace(screen)
         self.call_after_refresh(self._appeared, screen, news)
@@ -176,18 +176,18 @@ class DeskApp(App[None]):
     def _appeared(self, screen: QuestionScreen, news: str) -> None:
         """Now it can be seen: from here on its half second runs."""
         for waiting in screen.together:
-            self.turns.queue.show(waiting.id)
-        self.turns.quiet.begin()
+            self.session.queue.show(waiting.id)
+        self.session.quiet.begin()
         screen.refresh_place()
         screen.say(news)
 
     def _screen(self) -> QuestionScreen:
         kind = kind_of(self.shown[0])
         if kind in ("link", "browsing"):
-            return LinkScreen(self.shown, self.turns)
+            return LinkScreen(self.shown, self.session)
         if kind == "confirm" and len(self.shown) == 1:
-            return ConfirmScreen(self.shown, self.turns)
-        return FormScreen(self.shown, self.turns)
+            return ConfirmScreen(self.shown, self.session)
+        return FormScreen(self.shown, self.session)
 
     async def _replace(self, screen: Screen[None]) -> None:
         while len(self.screen_stack) > 1:

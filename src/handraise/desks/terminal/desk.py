@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.language import Language, language_of_terminal
 from handraise.desks.lines import LineDesk
 from handraise.desks.queue import Queue
-from handraise.desks.turns import Turns, flush_typed
+from handraise.desks.terminal_session import TerminalSession, flush_typed
 from handraise.errors import SetupError, UsageError
 from handraise.urls import open_url
 
@@ -34,7 +34,7 @@ def is_installed() -> bool:
 
 
 def desk_for_terminal(
-    queue: Queue, stdin: TextIO, stdout: TextIO, env: Mapping[str, str], *, code: Code | None = None
+    queue: Queue, stdin: TextIO, stdout: TextIO, env: Mapping[str, str], *, code: AnswerCode | None = None
 ) -> TerminalDesk | LineDesk | None:
     """The desk for a terminal: full screen where that works, plain lines where not, None where nobody sits.
 
@@ -68,12 +68,12 @@ class TerminalDesk:
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] | None = None,
         report: TextIO | None = None,
-        code: Code | None = None,
+        code: AnswerCode | None = None,
         language: Language | None = None,
     ) -> None:
         self._queue = queue
         self._log = _Log(lambda: report or sys.stderr)
-        self._turns = Turns(
+        self._session = TerminalSession(
             queue,
             clock=clock,
             opener=opener or open_url,
@@ -96,7 +96,7 @@ class TerminalDesk:
             )
         from handraise.desks.terminal.app import DeskApp
 
-        return DeskApp(self._turns, self._log.write)
+        return DeskApp(self._session, self._log.write)
 
     async def run(self) -> None:
         """Show what waits, until cancelled."""
@@ -125,7 +125,7 @@ class TerminalDesk:
     def _tell(self) -> None:
         """Leave a line for each question on the ordinary screen: the other one is wiped."""
         report = self._report or sys.stderr
-        for line in self._turns.take_lines():
+        for line in self._session.take_lines():
             print(line, file=report)
 
 

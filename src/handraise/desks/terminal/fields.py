@@ -24,7 +24,7 @@ from textual.widgets import Input, TextArea
 from handraise.desks.fill import NO, YES, Entry, as_typed, may_be_none, read_field, spoken
 from handraise.desks.language import Language
 from handraise.desks.present import ShownField
-from handraise.desks.terminal.writing import LONGEST, Plain, Quoted, is_visible, visible
+from handraise.desks.terminal.widgets import LONGEST, Plain, Quoted, is_visible, visible
 from handraise.display import for_line
 from handraise.forms import Choices, Field
 from handraise.forms import Text as TextField
@@ -401,13 +401,10 @@ class FieldBlock(Vertical):
     def _label(self) -> Text:
         label = Text(str(self.shown.label), "bold")
         required = "" if self.shown.required else self._language("optional")
-        label.append(f"  {' · '.join(filter(None, (required, self.shown.hint)))}", "not bold dim")
+        said = [required, self.shown.hint]
         if self._suggestion is not None and self.entry == self._suggestion:
-            label.append(
-                f" · {self._language('last_answer' if self.shown.answered else 'suggested')}",
-                "not bold italic",
-            )
-        return label
+            said.append(self._language("last_answer" if self.shown.answered else "suggested"))
+        return label.append(f"  {' · '.join(filter(None, said))}", "not bold dim")
 
     def _status(self) -> Text:
         if self._problem:

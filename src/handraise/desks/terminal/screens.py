@@ -18,11 +18,11 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from handraise.desks.fill import Entries, Filled, draft_of, edited, fill, suggest, take_draft
-from handraise.desks.present import Button, Presentation, present, wrong_with
+from handraise.desks.present import Button, Presentation, odd_reasons, present, wrong_with
 from handraise.desks.queue import Verdict
 from handraise.desks.terminal.fields import DateInput, FieldBlock, LineInput, LinesInput, Picker
-from handraise.desks.terminal.writing import LONGEST, Bar, Plain, Quoted, Row
-from handraise.desks.turns import Block, Turns
+from handraise.desks.terminal.widgets import LONGEST, Bar, Plain, Quoted, Row
+from handraise.desks.terminal_session import Block, TerminalSession
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line
 from handraise.forms import Form
@@ -87,13 +87,13 @@ class QuestionScreen(Screen[None]):
         Binding("pageup", "scroll_body(-1)", show=False),
     ]
 
-    def __init__(self, together: tuple[Waiting, ...], turns: Turns) -> None:
+    def __init__(self, together: tuple[Waiting, ...], session: TerminalSession) -> None:
         super().__init__()
         self.together = together
         """The questions on this screen; mostly one."""
         self.waiting = together[0]
-        self.turns = turns
-        self.language = turns.language
+        self.session = session
+        self.language = session.language
         self.shown: Presentation = present(self.waiting, self.language)
         self._said = ""
         self._cancel_asked = False
@@ -105,7 +105,7 @@ class QuestionScreen(Screen[None]):
         with Body(id="body"):
             yield from self.content()
             yield Vertical(*self._details(), id="details")
-        yield Bar(for_line(self.shown.who), self.turns.place(self.waiting, as_one=True))
+        yield Bar(for_line(self.shown.who), self.session.place(self.waiting, as_one=True))
         yield Plain(id="notice")
         acts = list(self.acts())
         answers = [act for act in acts if act.has_class("main") or act.has_class("answer")]
@@ -136,7 +136,7 @@ class QuestionScreen(Screen[None]):
             yield ActButton(KEYS[button.act], label, _ACTIONS[button.act])
         if self.waiting.can_be_declined:
             yield ActButton("F4", self.language("more"), "block")
-        if several or self.turns.is_apart(self.waiting):
+        if several or self.session.is_apart(self.waiting):
             yield ActButton("F8", self.language("one_by_one" if several else "as_one"), "take_apart")
 
     def key_of(self, button: Button) -> str:
@@ -155,10 +155,10 @@ class QuestionScreen(Screen[None]):
         """Bring up to date how many wait, for how long, and how much was printed."""
         if not self.is_mounted:
             return
-        place = [self.turns.place(self.waiting, as_one=True)]
-        if self.turns.turn(self.waiting).id != self.waiting.id:
+        place = [self.session.place(self.waiting, as_one=True)]
+        if self.session.turn(self.waiting).id != self.waiting.id:
             place.append("F7")
-        if printed := self.turns.printed():
+        if printed := self.session.printed():
             place.append(self.language("log_lines", count=len(printed)))
         self.query_one(Bar).right = " · ".join(filter(None, place))
         top = self.query_one("#question", VerticalScroll)
@@ -176,7 +176,7 @@ class QuestionScreen(Screen[None]):
         """Show what there is to say: what was just said, or what the keys do here."""
         if not self.is_mounted:
             return
-        deaf = self.turns.quiet.left()
+        deaf = self.session.quiet.left()
         notice = self.query_one("#notice", Plain)
         notice.set_class(bool(self._said) or deaf > 0, "said")
         notice.say(self._said or (self.language("just_appeared") if deaf > 0 else self.focus_hint()))
@@ -196,7 +196,7 @@ class QuestionScreen(Screen[None]):
     def decide(self, answer: DeskAnswer, *, block: Block | None = None, edited: tuple[str, ...] = ()) -> None:
         """Decide what is on the screen. What comes too late is told when the screen moves on."""
         for waiting in self.together:
-            self.say_why_not(self.turns.decide(waiting, answer, block=block, edited=edited))
+            self.say_why_not(self.session.decide(waiting, answer, block=block, edited=edited))
             block = None  # one rule is enough
 
     def say_why_not(self, verdict: Verdict) -> None:
@@ -204,7 +204,7 @@ class QuestionScreen(Screen[None]):
         if verdict == "too soon":
             self.say(self.language("too_soon"))
         elif verdict == "needs passkey":
-            self.say(self.turns.language("passkey_at_web_desk", command=self.turns.queue.web_desk))
+            self.say(self.session.language("passkey_at_web_desk", command=self.session.queue.web_desk))
 
     def action_accept(self) -> None:
         """Accept what has nothing to fill in."""
@@ -227,7 +227,7 @@ class QuestionScreen(Screen[None]):
                 self.decide(Declined(), block=block)
 
         if self.waiting.can_be_declined:
-            self.app.push_screen(BlockScreen(for_line(self.shown.asker), self.turns), chosen)
+            self.app.push_screen(BlockScreen(for_line(self.shown.asker), self.session), chosen)
 
     def action_clear(self) -> None:
         """Nothing to clear here."""
@@ -240,8 +240,8 @@ class QuestionScreen(Screen[None]):
             self.call_after_refresh(details.scroll_visible, animate=False)
 
     def action_logs(self) -> None:
-        if printed := self.turns.printed():
-            self.app.push_screen(LogScreen(printed, self.turns))
+        if printed := self.session.printed():
+            self.app.push_screen(LogScreen(printed, self.session))
 
     def action_turn(self) -> None:
         """Show the next of the questions that wait; what was entered here is kept."""
@@ -249,7 +249,7 @@ class QuestionScreen(Screen[None]):
 
     def action_take_apart(self) -> None:
         """Show what came together one by one, or as one again; what was entered here is kept."""
-        if len(self.together) > 1 or self.turns.is_apart(self.waiting):
+        if len(self.together) > 1 or self.session.is_apart(self.waiting):
             self.post_message(Apart(self.waiting))
 
     def action_go(self, way: int) -> None:
@@ -299,7 +299,7 @@ class QuestionScreen(Screen[None]):
         for heading, lines in self.shown.details:
             texts = (line if isinstance(line, str) else line.raw for line in lines)
             yield Row(heading, *(for_line(text, limit=LONGEST) for text in texts))
-        for line in self.turns.elsewhere(*self.together):
+        for line in self.session.elsewhere(*self.together):
             yield Plain(line, classes="elsewhere")
 
 
@@ -344,19 +344,21 @@ class ConfirmScreen(QuestionScreen):
 class _FormPart:
     """One form on a screen, which may show several."""
 
-    def __init__(self, waiting: Waiting, turns: Turns) -> None:
+    def __init__(self, waiting: Waiting, session: TerminalSession) -> None:
         assert isinstance(waiting.question, FormQuestion)
         self.waiting = waiting
-        self.language = turns.language
-        self.shown = present(waiting, turns.language)
+        self.language = session.language
+        self.shown = present(waiting, session.language)
         self.form: Form[Any] = waiting.question.form
-        self._queue = turns.queue
+        self._queue = session.queue
         last_answer = waiting.question.hints.last_answer
         suggested = suggest(self.form, last_answer)
-        draft = turns.queue.draft(waiting.id)
+        draft = session.queue.draft(waiting.id)
         entries = take_draft(self.form, draft, last_answer)
         self.blocks = [
-            FieldBlock(field, shown, entries.get(field.name), suggested.get(field.name), turns.language, _now)
+            FieldBlock(
+                field, shown, entries.get(field.name), suggested.get(field.name), session.language, _now
+            )
             for field, shown in zip(self.form.fields, self.shown.fields, strict=True)
         ]
         self.worked = bool(draft)
@@ -392,9 +394,9 @@ class _FormPart:
 class FormScreen(QuestionScreen):
     """The fields of a form, or of all forms that came together. It is edited until it is sent."""
 
-    def __init__(self, together: tuple[Waiting, ...], turns: Turns) -> None:
-        super().__init__(together, turns)
-        self.parts = [_FormPart(waiting, turns) for waiting in together]
+    def __init__(self, together: tuple[Waiting, ...], session: TerminalSession) -> None:
+        super().__init__(together, session)
+        self.parts = [_FormPart(waiting, session) for waiting in together]
         self.blocks = [block for part in self.parts for block in part.blocks]
         self._looked_at: object = None
 
@@ -452,7 +454,11 @@ class FormScreen(QuestionScreen):
         if not all(each.sendable for each in filled):
             self._correct()
             return
-        odd = [self.turns.language.sentence(found.reason) for each in filled for found in each.odd]
+        odd = [
+            reason
+            for part, each in zip(self.parts, filled, strict=True)
+            for reason in odd_reasons(each, part.shown.fields, self.language)
+        ]
         contents = [each.content for each in filled]
         if odd and self._looked_at != contents:
             self._looked_at = contents
@@ -460,7 +466,7 @@ class FormScreen(QuestionScreen):
             return
         for part, each in zip(self.parts, filled, strict=True):
             changed = edited(part.form, each.content)
-            self.say_why_not(self.turns.decide(part.waiting, Accepted(each.content), edited=changed))
+            self.say_why_not(self.session.decide(part.waiting, Accepted(each.content), edited=changed))
 
     def _correct(self) -> None:
         wrong = [block for part in self.parts for block in part.wrong()]
@@ -487,8 +493,8 @@ class LinkScreen(QuestionScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f2", "open_again", priority=True)]
 
-    def __init__(self, together: tuple[Waiting, ...], turns: Turns) -> None:
-        super().__init__(together, turns)
+    def __init__(self, together: tuple[Waiting, ...], session: TerminalSession) -> None:
+        super().__init__(together, session)
         self._stage = "browsing" if self.waiting.browsing else "asking"
 
     @property
@@ -520,7 +526,7 @@ class LinkScreen(QuestionScreen):
 
     async def _open_again(self) -> None:
         assert self.shown.link is not None
-        hindered = await self.turns.open(self.shown.link)
+        hindered = await self.session.open(self.shown.link)
         self.say(self.language("opened_again") if hindered is None else hindered.sentence)
 
     def action_accept(self) -> None:
@@ -546,7 +552,7 @@ class LinkScreen(QuestionScreen):
 
     async def _open(self) -> None:
         assert self.shown.link is not None
-        hindered = await self.turns.open(self.shown.link)
+        hindered = await self.session.open(self.shown.link)
         self._stage = "by hand"  # an answer that came too soon can be given again without opening it twice
         if hindered is None:
             self.decide(Accepted(None))
@@ -568,10 +574,10 @@ class BlockScreen(ModalScreen[Block | None]):
         Binding("escape,ctrl+c,ctrl+q", "back", priority=True),
     ]
 
-    def __init__(self, asker: str, turns: Turns) -> None:
+    def __init__(self, asker: str, session: TerminalSession) -> None:
         super().__init__()
         self._asker = asker
-        self._language = turns.language
+        self._language = session.language
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -593,10 +599,10 @@ class LogScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f10,enter,ctrl+c,ctrl+q", "back", priority=True)]
 
-    def __init__(self, printed: list[str], turns: Turns) -> None:
+    def __init__(self, printed: list[str], session: TerminalSession) -> None:
         super().__init__()
         self._printed = printed
-        self._language = turns.language
+        self._language = session.language
 
     def compose(self) -> ComposeResult:
         with Vertical(id="log"):

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,10 +23,10 @@ from handraise.desks.present import form_of, kind_of, link_of
 from handraise.desks.queue import Queue
 from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.fields import read_entries
+from handraise.desks.web.lookup import Batch, QuestionLookup
 from handraise.desks.web.pages import DESK, QuestionPages, Submitted, language_of, mark
-from handraise.desks.web.reception import Batch, Reception
+from handraise.desks.web.passkey_answers import PasskeyAnswers, why_refused
 from handraise.desks.web.sessions import DeskSession, link_in_page
-from handraise.desks.web.with_passkey import WithPasskey, why_refused
 from handraise.errors import HandraiseError
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.site.middleware import Posted, first
@@ -62,12 +63,12 @@ class Answering:
     """Takes what a person does with questions that came together. Each gets its own answer."""
 
     def __init__(
-        self, queue: Queue, reception: Reception, pages: QuestionPages, with_passkey: WithPasskey
+        self, queue: Queue, lookup: QuestionLookup, pages: QuestionPages, passkey_answers: PasskeyAnswers
     ) -> None:
         self._queue = queue
-        self._reception = reception
+        self._lookup = lookup
         self._pages = pages
-        self._with_passkey = with_passkey
+        self._passkey_answers = passkey_answers
         self.routes = [
             Route("/{place}/q/{handle}", self._question),
             Route("/{place}/q/{handle}", self._act, methods=["POST"]),
@@ -77,8 +78,8 @@ class Answering:
         ]
 
     async def _question(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        batch = self._reception.find_batch(session, request.path_params["handle"])
+        session = self._lookup.session(request)
+        batch = self._lookup.find_batch(session, request.path_params["handle"])
         language = language_of(request)
         if not batch.waiting:
             return self._pages.over(session, batch, language)
@@ -86,8 +87,8 @@ class Answering:
 
     async def _go_to_own_desk(self, request: Request) -> Response:
         """Lead the browser of a tray to the desk that asks, signed in for this question."""
-        session, language = self._reception.session(request), language_of(request)
-        batch = self._reception.find_batch(session, request.path_params["handle"])
+        session, language = self._lookup.session(request), language_of(request)
+        batch = self._lookup.find_batch(session, request.path_params["handle"])
         needing = [waiting.id for waiting in batch.waiting if waiting.passkey]
         file = await asyncio.to_thread(self._queue.own_desk, needing[0]) if needing else None
         link = None if file is None else link_in_page(file)
@@ -99,9 +100,9 @@ class Answering:
 
     async def _keep(self, request: Request) -> Response:
         """Keep the draft that a page saves by itself, and tell the page how numbers and dates were read."""
-        session = self._reception.session(request)
-        posted = await self._reception.posted(request, session)
-        batch = self._reception.find_batch(session, request.path_params["handle"])
+        session = self._lookup.session(request)
+        posted = await self._lookup.posted(request, session)
+        batch = self._lookup.find_batch(session, request.path_params["handle"])
         if not batch.waiting:
             return Response(status_code=410)
         sent = self._read(session, batch, posted, language_of(request))
@@ -116,22 +117,27 @@ class Answering:
 
     async def _ask_for_passkey(self, request: Request) -> Response:
         """Options for the passkey, bound to exactly the answers of this post; 409 if they cannot be sent."""
-        session = self._reception.session(request)
-        posted = await self._reception.posted(request, session)
-        batch = self._reception.find_batch(session, request.path_params["handle"])
+        session = self._lookup.session(request)
+        posted = await self._lookup.posted(request, session)
+        batch = self._lookup.find_batch(session, request.path_params["handle"])
         deciding = self._deciding(batch, posted, self._read(session, batch, posted, language_of(request)))
-        return Response(status_code=409) if deciding is None else self._with_passkey.begin(session, deciding)
+        return (
+            Response(status_code=409) if deciding is None else self._passkey_answers.begin(session, deciding)
+        )
 
     async def _act(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        posted = await self._reception.posted(request, session)
-        batch = self._reception.find_batch(session, request.path_params["handle"])
+        session = self._lookup.session(request)
+        posted = await self._lookup.posted(request, session)
+        batch = self._lookup.find_batch(session, request.path_params["handle"])
         language = language_of(request)
         if not batch.waiting:
             return self._pages.over(session, batch, language, 409)
         sent = self._read(session, batch, posted, language)
         wanted, _, handle = first(posted, "do").partition("-")
-        chosen = [one for one in batch.waiting if not handle or self._reception.handle(one) == handle]
+        match wanted, handle:
+            case "block", ("session" | "always") as how_long:
+                return self._block(session, batch, language, how_long)
+        chosen = [one for one in batch.waiting if not handle or self._lookup.handle(one) == handle]
         if not chosen:
             return self._pages.ask(session, batch, language, 409, note=language("gone_meanwhile"))
         match wanted:
@@ -141,8 +147,6 @@ class Answering:
                 return self._decide(
                     session, batch, language, [(one, Decision(Cancelled())) for one in chosen]
                 )
-            case "block":
-                return self._block(session, batch, language, first(posted, "block"))
             case "yes" | "no" | "accept" | "send" | "open" | "done":
                 return self._accept(session, batch, language, posted, sent)
             case _:
@@ -161,19 +165,22 @@ class Answering:
         if self._pages.is_fresh(batch):
             return self._pages.ask(session, batch, language, 409, note=language("too_soon"))
         try:
-            proof = self._with_passkey.prove(session, deciding, posted)
+            proof = self._passkey_answers.prove(session, deciding, posted)
         except HandraiseError as error:
             logger.warning("a passkey was refused: %s", error)
             return self._pages.ask(session, batch, language, 422, note=why_refused(error, posted, language))
         proven = [
             (one, replace(decision, passkey=proof) if one.passkey else decision) for one, decision in deciding
         ]
-        return self._decide(session, batch, language, proven)
+        decided = self._decide(session, batch, language, proven)
+        if first(posted, "tab") == "yes" and isinstance(decided, RedirectResponse):
+            return self._pages.opening(session, deciding[0][0], language)  # in a tab of its own
+        return decided
 
     def _deciding(self, batch: Batch, posted: Posted, sent: _Sent) -> Deciding | None:
         """The decisions of an accepting button; None if the person has to correct or look at something first."""
         wanted, _, handle = first(posted, "do").partition("-")
-        chosen = [one for one in batch.waiting if not handle or self._reception.handle(one) == handle]
+        chosen = [one for one in batch.waiting if not handle or self._lookup.handle(one) == handle]
         match wanted:
             case "yes" | "no":
                 answers = [
@@ -196,15 +203,13 @@ class Answering:
             case _:
                 return None
 
-    def _block(self, session: DeskSession, batch: Batch, language: Language, how_long: str) -> Response:
-        match how_long:
-            case "session" | "always":
-                first_one, *rest = batch.waiting  # one rule is enough
-                deciding = [(first_one, Decision(Declined(), block=how_long))]
-                deciding += [(one, Decision(Declined())) for one in rest]
-                return self._decide(session, batch, language, deciding)
-            case _:
-                return self._pages.ask(session, batch, language, 422, block_note=language("choose_block"))
+    def _block(
+        self, session: DeskSession, batch: Batch, language: Language, how_long: Literal["session", "always"]
+    ) -> Response:
+        first_one, *rest = batch.waiting  # one rule is enough
+        deciding = [(first_one, Decision(Declined(), block=how_long))]
+        deciding += [(one, Decision(Declined())) for one in rest]
+        return self._decide(session, batch, language, deciding)
 
     def _decide(
         self,
@@ -219,7 +224,7 @@ class Answering:
         if "needs passkey" in verdicts:
             return self._pages.ask(session, batch, language, 422, note=language("passkey_not_used"))
         if "too late" in verdicts:
-            return self._pages.over(session, self._reception.find_batch(session, batch.handle), language, 409)
+            return self._pages.over(session, self._lookup.find_batch(session, batch.handle), language, 409)
         return RedirectResponse(f"/{session.place}/q/{batch.handle}", 303)
 
     def _read(self, session: DeskSession, batch: Batch, posted: Posted, language: Language) -> _Sent:

@@ -12,17 +12,17 @@ from types import TracebackType
 from typing import Final
 
 from handraise.access import AccessCheck
-from handraise.desks.counter import Code
-from handraise.desks.counter.place import counter_directory, require_private
+from handraise.desks.control import AnswerCode
+from handraise.desks.control.directory import require_private, runtime_directory
 from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.endings import Earlier
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, PasskeyStore
 from handraise.desks.queue import Queue
-from handraise.desks.telling import Earlier
-from handraise.desks.web.enrolling import Heard
-from handraise.desks.web.sessions import DeskSessions, Errand, page_with_link
+from handraise.desks.web.passkey_answers import PasskeyAnswers
+from handraise.desks.web.passkey_page import Heard
+from handraise.desks.web.sessions import DeskSessions, PasskeyTask, page_with_link
 from handraise.desks.web.site import Site
-from handraise.desks.web.with_passkey import WithPasskey
 from handraise.disk import create_file
 from handraise.errors import SetupError
 from handraise.questions import Person
@@ -53,7 +53,7 @@ class WebDesk:
         port: int = 0,
         clock: Callable[[], float] = time.monotonic,
         gate: PolicyGate | None = None,
-        code: Code | None = None,
+        code: AnswerCode | None = None,
         earlier: Earlier | None = None,
         now: Callable[[], float] = time.time,
         access: AccessCheck | None = None,
@@ -90,7 +90,7 @@ class WebDesk:
             now=now,
             access=access or AccessCheck(),
             desk_code=desk_code or DeskCodeCheck(read_once=access is not None),
-            passkeys=WithPasskey(kept, advice=ADD_FIRST),
+            passkeys=PasskeyAnswers(kept, advice=ADD_FIRST),
             heard=heard,
         )
         self.app = SameSiteMiddleware(self._site.app, lambda: self.hosts)
@@ -106,21 +106,24 @@ class WebDesk:
         """The names under which the desk answers; under any other it does not, whatever it resolves to."""
         return self._listener.hosts
 
-    def sign_in_url(self, person: Person | None = None, errand: Errand | None = None) -> str:
+    def sign_in_url(self, person: Person | None = None, passkey_task: PasskeyTask | None = None) -> str:
         """A link that signs one browser in, once, within ten minutes. With `person`, to their questions only.
 
-        With an `errand` it leads to the page on which they add a passkey, or remove one.
+        With a `passkey_task` it leads to the page on which they add a passkey, or remove one.
         """
-        return self._sign_in_link(self._sessions.invite(person, errand))
+        return self._sign_in_link(self._sessions.invite(person, passkey_task))
 
     def sign_in_file(
-        self, person: Person | None = None, errand: Errand | None = None, question: str | None = None
+        self,
+        person: Person | None = None,
+        passkey_task: PasskeyTask | None = None,
+        question: str | None = None,
     ) -> Path:
         """A private file that leads one browser to its sign-in page, and from there to the question with this id.
 
         A browser is opened with it, and not with the link: everybody can see the arguments of a program.
         """
-        ticket = self._sessions.invite(person, errand, question)
+        ticket = self._sessions.invite(person, passkey_task, question)
         file = _place_for_browsers() / f"handraise-desk-{secrets.token_hex(8)}.html"
         create_file(file, page_with_link(self._sign_in_link(ticket)))
         self._sessions.keep_file(ticket, file)
@@ -169,6 +172,6 @@ def _place_for_browsers() -> Path:
     """
     if Path("/snap").is_dir():
         return Path.home()
-    directory = counter_directory(os.environ)
+    directory = runtime_directory(os.environ)
     require_private(directory)
     return directory

@@ -14,26 +14,22 @@ from zoneinfo import ZoneInfo
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from handraise.desks.endings import Ending, describe_ending
 from handraise.desks.fill import Entries, Entry, Filled, local_moment, take_draft
 from handraise.desks.language import ENGLISH, Language, language_of_browser
-from handraise.desks.present import Presentation, form_of, in_words, link_of, present
+from handraise.desks.present import Presentation, form_of, in_words, link_of, odd_reasons, present
 from handraise.desks.queue import ARMED_AFTER, Queue
-from handraise.desks.telling import Ending, tell
-from handraise.desks.waiting import Content, Waiting
+from handraise.desks.waiting import Waiting
 from handraise.desks.web.fields import FieldView, view_fields
-from handraise.desks.web.reception import Batch, Ended, Reception
+from handraise.desks.web.lookup import Batch, Ended, QuestionLookup
+from handraise.desks.web.passkey_answers import Offer, PasskeyAnswers
 from handraise.desks.web.sessions import DeskSession
-from handraise.desks.web.with_passkey import Offer, WithPasskey
 from handraise.display import UntrustedText
 from handraise.site.rendering import environment
 from handraise.urls import Inspection
 
 DESK = "web"
 """What this desk is called in decisions."""
-
-
-_GLANCE = 280
-"""Characters that somebody reads at a glance."""
 
 
 class DeskPages:
@@ -87,32 +83,6 @@ class Part:
     shown: Presentation
     fields: tuple[FieldView, ...]
 
-    @property
-    def long(self) -> bool:
-        """Whether its message is more than a glance takes in. It then scrolls in a frame of its own."""
-        return len(self.shown.message.raw) > _GLANCE or self.shown.message.raw.count("\n") > 8
-
-    @property
-    def lead(self) -> UntrustedText:
-        """The part of its message that is large: all of a short one, the first line of several."""
-        return UntrustedText(self.shown.message.raw[: self._lead])
-
-    @property
-    def rest(self) -> UntrustedText:
-        """The part of its message that follows in the size of all other text."""
-        return UntrustedText(self.shown.message.raw[self._lead :].lstrip("\n"))
-
-    @property
-    def _lead(self) -> int:
-        raw = self.shown.message.raw
-        if not self.long and raw.count("\n") < 2:
-            return len(raw)
-        first = raw.partition("\n")[0]
-        if 0 < len(first) <= _GLANCE:
-            return len(first)
-        ends = [raw.find(mark, 0, _GLANCE) for mark in (". ", "? ", "! ")]  # else its first sentence
-        return min((end + 1 for end in ends if end > 0), default=0)
-
 
 @dataclass(frozen=True, slots=True)
 class PastQuestion:
@@ -143,17 +113,17 @@ class QuestionPages:
     def __init__(
         self,
         queue: Queue,
-        reception: Reception,
+        lookup: QuestionLookup,
         pages: DeskPages,
-        with_passkey: WithPasskey,
+        passkey_answers: PasskeyAnswers,
         *,
         clock: Callable[[], float],
         now: Callable[[], float],
     ) -> None:
         self._queue = queue
-        self._reception = reception
+        self._lookup = lookup
         self._pages = pages
-        self._with_passkey = with_passkey
+        self._passkey_answers = passkey_answers
         self._clock = clock
         self._now = now
         self._seen_since: dict[str, float] = {}
@@ -168,7 +138,6 @@ class QuestionPages:
         *,
         submitted: Submitted | None = None,
         note: str = "",
-        block_note: str = "",
     ) -> Response:
         """Everything that waits of a batch, to be answered."""
         self._shown(batch.waiting)
@@ -179,7 +148,7 @@ class QuestionPages:
             status,
             session=session,
             language=language,
-            count=len(self._reception.waiting(session)),
+            count=len(self._lookup.waiting(session)),
             at=f"/{session.place}/q/{batch.handle}",
             handles=" ".join(part.handle for part in parts),
             parts=parts,
@@ -199,36 +168,43 @@ class QuestionPages:
                 if problem.field is None
             ],
             note=note,
-            block_note=block_note,
         )
 
     def _offer(self, session: DeskSession, asked: Sequence[Waiting], language: Language) -> Offer | None:
         """How to say yes with a passkey here. A proof counts in one process only: a tray leads to the asking desk."""
         if self._queue.elsewhere and any(waiting.passkey for waiting in asked):
             return Offer(False, language("passkey_at_own_desk"), own_desk=True)
-        return self._with_passkey.offer(session, asked, language)
+        return self._passkey_answers.offer(session, asked, language)
 
     def over(self, session: DeskSession, batch: Batch, language: Language, status: int = 200) -> Response:
         """How all of it ended, and the way to what still waits."""
-        rest = self._reception.waiting(session)
+        rest = self._lookup.waiting(session)
         return self._pages.render(
             "ended.html",
             status,
             session=session,
             language=language,
             count=len(rest),
-            next=self._reception.batch_handle(rest[0]) if rest else None,
+            next=self._lookup.batch_handle(rest[0]) if rest else None,
             past=[self.past(one, language) for one in batch.ended],
         )
+
+    def opening(self, session: DeskSession, waiting: Waiting, language: Language) -> Response:
+        """Lead the tab to the link that the person agreed to open. A redirect would keep to our own pages only."""
+        response = self._pages.render(
+            "opening.html", session=session, language=language, count=None, link=link_of(waiting)
+        )
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
 
     def past(self, ended: Ended, language: Language) -> PastQuestion:
         """One question that is over, as a page tells of it."""
         decision, waiting = ended.decision, ended.waiting
         consent = decision.answer.action == "accept" and decision.desk == DESK and not waiting.browsing
         return PastQuestion(
-            self._reception.batch_handle(waiting),
+            self._lookup.batch_handle(waiting),
             present(waiting, language),
-            tell(waiting, decision, self._now(), language=language),
+            describe_ending(waiting, decision, self._now(), language=language),
             link_of(waiting) if consent else None,
             decision.block is not None,
         )
@@ -242,7 +218,7 @@ class QuestionPages:
     def prefix(self, waiting: Waiting, batch: Batch) -> str:
         """What the names of a question's fields begin with."""
         alone = len(batch.waiting) + len(batch.ended) == 1
-        return "f" if alone else f"q{self._reception.handle(waiting)[:12]}-"
+        return "f" if alone else f"q{self._lookup.handle(waiting)[:12]}-"
 
     def is_fresh(self, batch: Batch) -> bool:
         """Whether the page was shown so recently that a click cannot be meant for it.
@@ -275,7 +251,7 @@ class QuestionPages:
                 last_answer=waiting.question.hints.last_answer,
                 in_zone=self._in_zone(session),
             )
-        return Part(self._reception.handle(waiting), waiting, shown, tuple(fields))
+        return Part(self._lookup.handle(waiting), waiting, shown, tuple(fields))
 
     def zone(self, session: DeskSession, name: str) -> tzinfo | None:
         """The zone that a browser posted, kept for what is shown to it next; None stands for this computer's."""
@@ -290,23 +266,32 @@ class QuestionPages:
     def _look_again(
         self, parts: Sequence[Part], submitted: Submitted | None, language: Language
     ) -> dict[str, object] | None:
-        """What needs a second look: the reasons, and the answers that would be sent."""
+        """What needs a second look: the reasons, and the answers that they are about."""
         if submitted is None or not submitted.look_again:
             return None
-        lines = []
+        lines: list[tuple[UntrustedText, UntrustedText]] = []
+        reasons: list[str] = []
+        said: list[str] = []
         for part in parts:
             filled = submitted.filled.get(part.waiting.id)
-            content: Content = {} if filled is None else filled.content
+            if filled is None:
+                continue
+            reasons += odd_reasons(filled, part.shown.fields, language)
+            said += [language.sentence(found.reason) for found in filled.odd]
+            doubted = {found.field for found in filled.odd}.union(submitted.read_as.get(part.waiting.id, ()))
             lines += [
-                (each.label, UntrustedText(in_words(each, content[each.name], language)))
+                (each.label, UntrustedText(in_words(each, filled.content[each.name], language)))
                 for each in part.shown.fields
-                if each.name in content
+                if each.name in filled.content and each.name in doubted
             ]
-        reasons = [
-            language.sentence(found.reason) for each in submitted.filled.values() for found in each.odd
-        ]
         readings = any(submitted.read_as.values())
-        return {"mark": submitted.look_again, "reasons": reasons, "lines": lines, "readings": readings}
+        return {
+            "mark": submitted.look_again,
+            "reasons": reasons,
+            "said": said,
+            "lines": lines,
+            "readings": readings,
+        }
 
     def _shown(self, shown: Sequence[Waiting]) -> None:
         here = {one.id for one in self._queue.waiting()}

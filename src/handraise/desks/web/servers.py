@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from handraise.desks.gate import PolicyGate
 from handraise.desks.language import Language
+from handraise.desks.web.lookup import QuestionLookup
 from handraise.desks.web.pages import DeskPages, language_of
-from handraise.desks.web.reception import Reception
 from handraise.desks.web.sessions import DeskSession
 from handraise.policy import Counts, OwnRule
 from handraise.policy.policy import ServerStanding
@@ -62,10 +62,10 @@ class ServersPage:
     """Shows and changes what servers may do. Nothing is chosen beforehand, and everything can be taken back."""
 
     def __init__(
-        self, gate: PolicyGate, reception: Reception, pages: DeskPages, *, now: Callable[[], float]
+        self, gate: PolicyGate, lookup: QuestionLookup, pages: DeskPages, *, now: Callable[[], float]
     ) -> None:
         self._gate = gate
-        self._reception = reception
+        self._lookup = lookup
         self._pages = pages
         self._now = now
         self.routes = [
@@ -74,7 +74,7 @@ class ServersPage:
         ]
 
     async def _list(self, request: Request) -> Response:
-        session = self._reception.session(request)
+        session = self._lookup.session(request)
         language = language_of(request)
         changed = self._find(session, language, request.query_params.get("changed", ""))
         said = ""
@@ -83,8 +83,8 @@ class ServersPage:
         return self._show(session, language, said=said)
 
     async def _change(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        posted = await self._reception.posted(request, session)
+        session = self._lookup.session(request)
+        posted = await self._lookup.posted(request, session)
         language = language_of(request)
         server = self._find(session, language, first(posted, "server"))
         if server is None:
@@ -110,7 +110,7 @@ class ServersPage:
             status,
             session=session,
             language=language,
-            count=len(self._reception.waiting(session)),
+            count=len(self._lookup.waiting(session)),
             servers=list(self._servers(session, language)),
             others=language(f"may_{self._gate.policy.settings.default}"),
             ways=tuple(_MARKS),
@@ -124,8 +124,8 @@ class ServersPage:
     def _servers(self, session: DeskSession, language: Language) -> Iterator[ServerView]:
         """Servers that asked, oldest first; then servers that only a rule or the configuration names."""
         known: dict[Origin, str] = {}
-        past = [ended.waiting for ended in reversed(self._reception.past(session))]
-        for waiting in (*past, *self._reception.waiting(session)):
+        past = [ended.waiting for ended in reversed(self._lookup.past(session))]
+        for waiting in (*past, *self._lookup.waiting(session)):
             known.setdefault(_plain(waiting.origin), waiting.person.key)
         named = {name for origin in known for name in (origin.name, origin.target)}
         person = "" if session.person is None else session.person.key
@@ -145,7 +145,7 @@ class ServersPage:
         counts = self._gate.limits.counts(origin.name, person, None, now)
         bounds = self._gate.policy.settings.limits_for(origin.name, origin.target)
         return ServerView(
-            handle=self._reception.mark(f"server:{origin.name}\n{origin.target}"),
+            handle=self._lookup.mark(f"server:{origin.name}\n{origin.target}"),
             origin=origin,
             person=person,
             standing=standing,

@@ -27,7 +27,7 @@ _LEADS_TO: Final = """<!doctype html>
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class PasskeyTask:
     """A task of a browser session beside answering: add a passkey, or remove one."""
 
     purpose: Literal["add", "remove"]
@@ -46,7 +46,7 @@ class DeskSession:
     csrf: str = field(repr=False)
     person: Person | None
     until: float
-    errand: Errand | None = None
+    passkey_task: PasskeyTask | None = None
     question: str | None = None
     """The id of the question that it was let in for."""
     proven: bool = False
@@ -59,7 +59,7 @@ class _Ticket:
 
     person: Person | None
     until: float
-    errand: Errand | None = None
+    passkey_task: PasskeyTask | None = None
     question: str | None = None
     file: Path | None = None
     """The file that leads a browser to it, removed with it."""
@@ -73,11 +73,13 @@ class DeskSessions:
         self._tickets: dict[str, _Ticket] = {}
         self._sessions: dict[str, DeskSession] = {}
 
-    def invite(self, person: Person | None, errand: Errand | None = None, question: str | None = None) -> str:
+    def invite(
+        self, person: Person | None, passkey_task: PasskeyTask | None = None, question: str | None = None
+    ) -> str:
         """A ticket that signs one browser in, once, within ten minutes."""
         self._forget()
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE, errand, question)
+        self._tickets[_key(ticket)] = _Ticket(person, self._clock() + TICKET_LIFE, passkey_task, question)
         return ticket
 
     def keep_file(self, ticket: str, file: Path) -> None:
@@ -108,7 +110,7 @@ class DeskSessions:
             csrf=secrets.token_urlsafe(32),
             person=invited.person,
             until=self._clock() + SESSION_LIFE,
-            errand=invited.errand,
+            passkey_task=invited.passkey_task,
             question=invited.question,
             proven=proven,
         )

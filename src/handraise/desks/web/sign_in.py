@@ -16,10 +16,10 @@ from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.language import Language
 from handraise.desks.passkeys import Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER
+from handraise.desks.web.lookup import ACCESS, QuestionLookup, cookie_name
 from handraise.desks.web.pages import DeskPages, language_of
-from handraise.desks.web.reception import ACCESS, Reception, cookie_name
+from handraise.desks.web.passkey_answers import FIELD, options, why_refused
 from handraise.desks.web.sessions import DeskSessions
-from handraise.desks.web.with_passkey import FIELD, options, why_refused
 from handraise.errors import HandraiseError, SetupError
 from handraise.site.middleware import Posted, first, read_posted
 from handraise.this_user import local_person
@@ -57,7 +57,7 @@ class SignIn:
     def __init__(
         self,
         sessions: DeskSessions,
-        reception: Reception,
+        lookup: QuestionLookup,
         pages: DeskPages,
         *,
         is_local: bool,
@@ -66,7 +66,7 @@ class SignIn:
     ) -> None:
         """`is_local`: the desk serves this computer, so that the system may tell whose a browser is."""
         self._sessions = sessions
-        self._reception = reception
+        self._lookup = lookup
         self._pages = pages
         self._is_local = is_local
         self._desk_code = desk_code
@@ -92,7 +92,7 @@ class SignIn:
         session = self._sessions.admit(_ticket(request), proven=needs_proof)
         if session is None:
             return self._used_up(language_of(request))
-        response = RedirectResponse(self._reception.landing(session), 303)
+        response = RedirectResponse(self._lookup.landing(session), 303)
         response.set_cookie(
             cookie_name(request), session.cookie, path="/", secure=True, httponly=True, samesite="strict"
         )

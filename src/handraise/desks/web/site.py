@@ -17,22 +17,22 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from handraise.access import REFUSALS, Access, AccessCheck
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
 from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.endings import Earlier
 from handraise.desks.gate import PolicyGate
 from handraise.desks.language import Language
 from handraise.desks.present import present
 from handraise.desks.queue import Queue
-from handraise.desks.telling import Earlier
 from handraise.desks.waiting import Waiting, batches
 from handraise.desks.web.answering import Answering
-from handraise.desks.web.enrolling import PATH, Enrolling, Heard
+from handraise.desks.web.lookup import QuestionLookup, cookie_name
 from handraise.desks.web.pages import DeskPages, QuestionPages, language_of
-from handraise.desks.web.reception import Reception, cookie_name
+from handraise.desks.web.passkey_answers import PasskeyAnswers
+from handraise.desks.web.passkey_page import PATH, Heard, PasskeyPage
 from handraise.desks.web.servers import ServersPage
 from handraise.desks.web.sessions import DeskSession, DeskSessions
 from handraise.desks.web.sign_in import LocalPrograms, SignIn
-from handraise.desks.web.with_passkey import WithPasskey
 from handraise.errors import HandraiseError
 from handraise.site.rendering import StaticFiles
 
@@ -46,13 +46,13 @@ class Site:
         sessions: DeskSessions,
         *,
         gate: PolicyGate | None = None,
-        code: Code | None = None,
+        code: AnswerCode | None = None,
         earlier: Earlier | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
         access: AccessCheck | None = None,
         desk_code: DeskCodeCheck | None = None,
-        passkeys: WithPasskey | None = None,
+        passkeys: PasskeyAnswers | None = None,
         heard: Heard | None = None,
     ) -> None:
         """`access` keeps out the wrong programs of this computer; None for a desk that is reached from elsewhere.
@@ -67,26 +67,30 @@ class Site:
         self._began = now()
         self._pages = DeskPages(has_rules=gate is not None)
         self._files = StaticFiles("handraise.desks.web")
-        self._reception = Reception(queue, sessions)
+        self._lookup = QuestionLookup(queue, sessions)
         self._closing = asyncio.Event()
-        with_passkey = passkeys or WithPasskey(None, advice="")
-        self._enrolling: Enrolling | None = None
-        if with_passkey.passkeys is not None:
-            self._enrolling = Enrolling(
-                with_passkey.passkeys, self._reception, self._pages, enrols=with_passkey.enrols, heard=heard
+        passkey_answers = passkeys or PasskeyAnswers(None, advice="")
+        self._passkey_page: PasskeyPage | None = None
+        if passkey_answers.passkeys is not None:
+            self._passkey_page = PasskeyPage(
+                passkey_answers.passkeys,
+                self._lookup,
+                self._pages,
+                enrols=passkey_answers.enrols,
+                heard=heard,
             )
         sign_in = SignIn(
             sessions,
-            self._reception,
+            self._lookup,
             self._pages,
             is_local=access is not None,
             desk_code=desk_code,
-            passkeys=with_passkey.passkeys,
+            passkeys=passkey_answers.passkeys,
         )
         self._questions = QuestionPages(
-            queue, self._reception, self._pages, with_passkey, clock=clock, now=now
+            queue, self._lookup, self._pages, passkey_answers, clock=clock, now=now
         )
-        rules = [] if gate is None else ServersPage(gate, self._reception, self._pages, now=now).routes
+        rules = [] if gate is None else ServersPage(gate, self._lookup, self._pages, now=now).routes
         self.app = Starlette(
             routes=[
                 Route("/", self._door),
@@ -97,8 +101,8 @@ class Site:
                 Route("/{place}/events", self._events),
                 Route("/{place}/sign-out", self._sign_out, methods=["POST"]),
                 *rules,
-                *([] if self._enrolling is None else self._enrolling.routes),
-                *Answering(queue, self._reception, self._questions, with_passkey).routes,
+                *([] if self._passkey_page is None else self._passkey_page.routes),
+                *Answering(queue, self._lookup, self._questions, passkey_answers).routes,
             ],
             exception_handlers={HTTPException: self._refused},
             middleware=[] if access is None else [Middleware(LocalPrograms, access, self._no_access)],
@@ -126,8 +130,8 @@ class Site:
         )
 
     async def _sign_out(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        await self._reception.posted(request, session)
+        session = self._lookup.session(request)
+        await self._lookup.posted(request, session)
         self._sessions.end(session)
         language = language_of(request)
         response = self._pages.render(
@@ -141,13 +145,13 @@ class Site:
         return response
 
     async def _inbox(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        if self._enrolling is not None and self._enrolling.awaits(session):
+        session = self._lookup.session(request)
+        if self._passkey_page is not None and self._passkey_page.awaits(session):
             return RedirectResponse(f"/{session.place}/{PATH}", 303)
-        waiting, language = self._reception.waiting(session), language_of(request)
+        waiting, language = self._lookup.waiting(session), language_of(request)
         cards = [
             {
-                "handle": self._reception.batch_handle(batch[0]),
+                "handle": self._lookup.batch_handle(batch[0]),
                 "cards": [self._card(one, language) for one in batch],
             }
             for batch in batches(waiting)
@@ -159,21 +163,21 @@ class Site:
 
     def _card(self, waiting: Waiting, language: Language) -> dict[str, object]:
         return {
-            "handle": self._reception.handle(waiting),
+            "handle": self._lookup.handle(waiting),
             "shown": present(waiting, language),
             "started": bool(self._queue.draft(waiting.id)),
             "left": None if waiting.deadline is None else language.left(waiting.deadline - self._now()),
         }
 
     async def _history(self, request: Request) -> Response:
-        session, language = self._reception.session(request), language_of(request)
-        past = [self._questions.past(ended, language) for ended in self._reception.past(session)]
+        session, language = self._lookup.session(request), language_of(request)
+        past = [self._questions.past(ended, language) for ended in self._lookup.past(session)]
         earlier, unreadable = await self._before(session, language)
         return self._pages.render(
             "history.html",
             session=session,
             language=language,
-            count=len(self._reception.waiting(session)),
+            count=len(self._lookup.waiting(session)),
             past=past,
             earlier=earlier,
             unreadable=unreadable,
@@ -198,7 +202,7 @@ class Site:
         return told, False
 
     async def _events(self, request: Request) -> Response:
-        session = self._reception.session(request)
+        session = self._lookup.session(request)
         return StreamingResponse(self._news(session), media_type="text/event-stream")
 
     async def _news(self, session: DeskSession) -> AsyncIterator[str]:
@@ -208,14 +212,14 @@ class Site:
         """
         async with aclosing(_changes(self._queue, self._closing)) as changes:
             async for changed in changes:
-                here = [self._reception.handle(one) for one in self._reception.waiting(session)]
+                here = [self._lookup.handle(one) for one in self._lookup.waiting(session)]
                 yield f"event: waiting\ndata: {json.dumps(here)}\n\n" if changed else ": still here\n\n"
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         session: DeskSession | None = None
         if "place" in request.path_params and error.status_code != 403:
-            session = self._reception.session(request)
+            session = self._lookup.session(request)
         language = language_of(request)
         key = _HEADINGS.get(error.status_code, "did_not_work")
         return self._pages.render(

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from handraise.access import REFUSALS, Access, AccessCheck
 from handraise.desks import Queue
-from handraise.desks.counter.place import counter_directories, counter_directory, require_private
+from handraise.desks.control.directory import require_private, runtime_directories, runtime_directory
 from handraise.desks.desk_code import DeskCodeCheck, prove_desk_code
-from handraise.desks.distant import reply_to
+from handraise.desks.remote import reply_to
 from handraise.errors import SetupError
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class DeskSocket:
         self._access = access
         self._code = code
         self._passes: set[str] = set()
-        self._directory = counter_directory(os.environ)
+        self._directory = runtime_directory(os.environ)
         self._entry = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
         self._server: asyncio.Server | None = None
 
@@ -149,7 +149,7 @@ _LONGEST_REPLY: Final = 32 * 1024 * 1024
 
 def desk_sockets() -> Iterator[Path]:
     """The sockets of desks, some of which may be gone."""
-    for directory in counter_directories(os.environ):
+    for directory in runtime_directories(os.environ):
         with suppress(OSError, SetupError):
             require_private(directory)
             yield from sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from handraise.access import AccessCheck
 from handraise.desks import Queue
-from handraise.desks.counter import Code, Counter
+from handraise.desks.control import AnswerCode, AnswerListener
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.display import for_line
@@ -79,7 +79,7 @@ class LocalDesk:
         self._opening = asyncio.Lock()
         self._desk: WebDesk | None = None
         self._invited = False
-        self.code = Code()
+        self.code = AnswerCode()
         """The code for answering from a terminal. The web desk shows it."""
 
     async def sign_in_file(self, question: str | None = None) -> Path:
@@ -118,7 +118,7 @@ async def open_asking(options: Options, access: AccessCheck, desk_code: DeskCode
     desk = LocalDesk(asking, gate, options, access, desk_code)
     asking.call_person = desk.call_person
     try:
-        await asking.open(Counter(asking.queue, desk.code))
+        await asking.open(AnswerListener(asking.queue, desk.code))
         await asking.open(DeskSocket(asking.queue, desk.sign_in_file, access=access, code=desk_code))
     except (SetupError, OSError) as error:  # a socket's path may be too long for the system
         logger.warning("questions cannot be answered from a terminal here: %s", error)

@@ -19,11 +19,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from handraise.desks import Queue
+from handraise.desks.endings import Earlier
 from handraise.desks.passkeys import PasskeyFile, Passkeys
-from handraise.desks.telling import Earlier
-from handraise.desks.web.sessions import DeskSessions, Errand
+from handraise.desks.web.passkey_answers import PasskeyAnswers
+from handraise.desks.web.sessions import DeskSessions, PasskeyTask
 from handraise.desks.web.site import Site
-from handraise.desks.web.with_passkey import WithPasskey
 from handraise.errors import AccountError
 from handraise.gateway.shared.people import PeopleFile, person_named
 from handraise.pages.identity import new_browser
@@ -174,10 +174,10 @@ class SharedDesk:
         self._public = urlsplit(public_url)
         host = self._public.hostname or ""
         self._passkeys = Passkeys(PasskeyFile(), rp_id=host, origin=lambda: public_url)
-        with_passkey = WithPasskey(
+        passkey_answers = PasskeyAnswers(
             self._passkeys, advice=ADD_FIRST if people is None else ASK_FOR_LINK, enrols=people is None
         )
-        self._site = Site(queue, self.sessions, earlier=earlier, passkeys=with_passkey)
+        self._site = Site(queue, self.sessions, earlier=earlier, passkeys=passkey_answers)
         self._invitations = None if people is None else Invitations(people)
         self.routes: list[BaseRoute] = [Route("/enter/{word}", self._enter)]
 
@@ -189,8 +189,8 @@ class SharedDesk:
 
     def _invite(self, person: Person, passkey: bool) -> str:
         """A sign-in ticket. The operator who made the link vouches for a person who adds a passkey with it."""
-        errand = Errand("add", self._passkeys.free_name(person), trusted=True) if passkey else None
-        return self.sessions.invite(person, errand)
+        passkey_task = PasskeyTask("add", self._passkeys.free_name(person), trusted=True) if passkey else None
+        return self.sessions.invite(person, passkey_task)
 
     async def _enter(self, request: Request) -> Response:
         ticket = None

@@ -27,6 +27,15 @@
         withPasskey(button);
         return;
       }
+      if (button && "opens" in button.dataset) {
+        // The link opens in a tab of its own, from the desk's answer. This page learns from the news that it is over.
+        form.querySelector("[data-tab]").value = "yes";
+        form.relList.add("noopener");
+        button.formTarget = "_blank";
+        setTimeout(() => button.setAttribute("aria-disabled", "true"));
+        setTimeout(() => button.removeAttribute("aria-disabled"), 3000);
+        return;
+      }
       leaving = true;
     });
     addEventListener("pageshow", () => { leaving = signed = false; });

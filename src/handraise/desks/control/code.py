@@ -3,8 +3,8 @@
 The attack it is against: a model with a shell runs as the same user, reads everything that a command prints, and can
 call `handraise answer` as well as the person can. What it does not see is the screen in front of the person.
 
-The code itself never leaves the command in which it is typed. What goes to the counter is a proof, bound to one visit
-and to the answer; so somebody who puts up a counter of their own learns nothing from it that would fit another answer.
+The code itself never leaves the command in which it is typed. The listener gets a proof, bound to one connection and to
+the answer. So a program that pretends to be a listener learns nothing that would fit another answer.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class Throttle:
 
 
 def prove(code: str, nonce: str, question_id: str, answer: dict[str, Any], anyway: bool) -> str:
-    """Show that one knows the code, for this visit and this answer. Slow on purpose: a proof must not give it away."""
+    """A proof of the code for this connection and this answer. Slow on purpose: it must not give the code away."""
     key = hashlib.scrypt(read_as_typed(code), salt=nonce.encode(), n=2**14, r=8, p=1, dklen=32)
     told = json.dumps([question_id, answer, anyway], sort_keys=True)
     return hmac.new(key, told.encode(), hashlib.sha256).hexdigest()
 
 
-class Code:
+class AnswerCode:
     """One process's code. Its `repr` does not tell it, and nothing but `shown` does."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -82,7 +82,7 @@ class Code:
         self._throttle = Throttle(clock)
 
     def __repr__(self) -> str:
-        return "Code(…)"
+        return "AnswerCode(…)"
 
     def shown(self) -> str:
         """The code as a desk shows it to the person. Never printed, logged or given to a client."""

@@ -17,10 +17,10 @@ from starlette.routing import Route
 from handraise.desks.language import Language
 from handraise.desks.passkeys import Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER
+from handraise.desks.web.lookup import QuestionLookup
 from handraise.desks.web.pages import DeskPages, language_of
-from handraise.desks.web.reception import Reception
-from handraise.desks.web.sessions import DeskSession, Errand
-from handraise.desks.web.with_passkey import FIELD, options, why_refused
+from handraise.desks.web.passkey_answers import FIELD, options, why_refused
+from handraise.desks.web.sessions import DeskSession, PasskeyTask
 from handraise.errors import HandraiseError, SetupError
 from handraise.questions import Person
 from handraise.site.middleware import first
@@ -38,18 +38,18 @@ Heard = Callable[[str, str], None]
 class _Progress:
     """How far one browser is."""
 
-    errand: Errand
+    passkey_task: PasskeyTask
     proven: bool = False
     done: bool = False
 
 
-class Enrolling:
+class PasskeyPage:
     """The page, and the two steps of each of its buttons."""
 
     def __init__(
         self,
         passkeys: Passkeys,
-        reception: Reception,
+        lookup: QuestionLookup,
         pages: DeskPages,
         *,
         enrols: bool,
@@ -57,7 +57,7 @@ class Enrolling:
     ) -> None:
         """`enrols`: who is signed in may add their first passkey without a link that is made for it."""
         self._passkeys = passkeys
-        self._reception = reception
+        self._lookup = lookup
         self._pages = pages
         self._enrols = enrols
         self._heard = _ignore if heard is None else heard
@@ -71,20 +71,20 @@ class Enrolling:
 
     def awaits(self, session: DeskSession) -> bool:
         """Whether a browser was let in for this page and has not finished there."""
-        return session.errand is not None and not self._of(session)[1].done
+        return session.passkey_task is not None and not self._of(session)[1].done
 
     async def _page(self, request: Request) -> Response:
-        session = self._reception.session(request)
+        session = self._lookup.session(request)
         self._heard("seen", "")
         return self._show(session, language_of(request))
 
     async def _begin(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        await self._reception.posted(request, session)
+        session = self._lookup.session(request)
+        await self._lookup.posted(request, session)
         person, progress = self._of(session)
         if progress.done:
             return Response(status_code=409)
-        use = _use(session, person, progress.errand)
+        use = _use(session, person, progress.passkey_task)
         try:
             if self._step(person, progress) == "add":
                 return options(self._passkeys.begin_registration(use))
@@ -93,8 +93,8 @@ class Enrolling:
             return Response(status_code=409)  # the page posts instead, and is told why
 
     async def _act(self, request: Request) -> Response:
-        session = self._reception.session(request)
-        posted = await self._reception.posted(request, session)
+        session = self._lookup.session(request)
+        posted = await self._lookup.posted(request, session)
         person, progress = self._of(session)
         if progress.done:
             return RedirectResponse(request.url.path, 303)
@@ -108,7 +108,7 @@ class Enrolling:
         return RedirectResponse(request.url.path, 303)
 
     def _take(self, session: DeskSession, person: Person, progress: _Progress, given: str) -> None:
-        use, step = _use(session, person, progress.errand), self._step(person, progress)
+        use, step = _use(session, person, progress.passkey_task), self._step(person, progress)
         if step == "add":
             self._passkeys.finish_registration(given, use)
             progress.done = True
@@ -125,8 +125,8 @@ class Enrolling:
 
     async def _trouble(self, request: Request) -> Response:
         """The browser says why it did nothing. The command that waits at a terminal hears it."""
-        session = self._reception.session(request)
-        posted = await self._reception.posted(request, session)
+        session = self._lookup.session(request)
+        posted = await self._lookup.posted(request, session)
         self._heard("trouble", first(posted, "why")[:40])
         return Response(status_code=204)
 
@@ -137,24 +137,24 @@ class Enrolling:
             status,
             session=session,
             language=language,
-            count=len(self._reception.waiting(session)),
+            count=len(self._lookup.waiting(session)),
             at=f"/{session.place}/{PATH}",
             step="done" if progress.done else self._step(person, progress),
-            errand=progress.errand,
-            came_for_it=session.errand is not None,
+            passkey_task=progress.passkey_task,
+            came_for_it=session.passkey_task is not None,
             armed_after=round(ARMED_AFTER * 1000),
             note=note,
         )
 
     def _of(self, session: DeskSession) -> tuple[Person, _Progress]:
         """The owner of the passkeys and the current step. 403 for a browser that may not add any."""
-        person, errand = session.person, session.errand
+        person, passkey_task = session.person, session.passkey_task
         if session.cookie not in self._progress:
-            if person is not None and errand is None and self._enrols:
-                errand = Errand("add", self._passkeys.free_name(person))
-            if person is None or errand is None:
+            if person is not None and passkey_task is None and self._enrols:
+                passkey_task = PasskeyTask("add", self._passkeys.free_name(person))
+            if person is None or passkey_task is None:
                 raise HTTPException(403, "This link does not let you change passkeys.")
-            self._progress[session.cookie] = _Progress(errand)
+            self._progress[session.cookie] = _Progress(passkey_task)
             while len(self._progress) > _MOST:
                 del self._progress[next(iter(self._progress))]
         assert person is not None
@@ -162,9 +162,9 @@ class Enrolling:
 
     def _step(self, person: Person, progress: _Progress) -> str:
         """The button to show: "add", "remove", or "use", which is one's other passkey before a new one is added."""
-        if progress.errand.purpose == "remove":
+        if progress.passkey_task.purpose == "remove":
             return "remove"
-        if progress.proven or progress.errand.trusted or not self._passkeys.of(person):
+        if progress.proven or progress.passkey_task.trusted or not self._passkeys.of(person):
             return "add"
         return "use"
 
@@ -173,5 +173,5 @@ def _ignore(what: str, name: str) -> None:
     """For a page that nobody waits for."""
 
 
-def _use(session: DeskSession, person: Person, errand: Errand) -> Use:
-    return Use(errand.purpose, session.cookie, person, name=errand.name)
+def _use(session: DeskSession, person: Person, passkey_task: PasskeyTask) -> Use:
+    return Use(passkey_task.purpose, session.cookie, person, name=passkey_task.name)

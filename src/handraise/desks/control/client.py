@@ -1,4 +1,4 @@
-"""The other side of the counter: a command that looks at what waits, or brings an answer. Plain and blocking."""
+"""The client of the control socket: lists what waits, or sends an answer. Plain and blocking."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from handraise.desks.counter.code import prove
-from handraise.desks.counter.place import SOCKET, counter_directories, entries
+from handraise.desks.control.code import prove
+from handraise.desks.control.directory import SOCKET, entries, runtime_directories
 
 _PATIENCE: Final = 15.0
 _LONGEST_REPLY: Final = 32 * 1024 * 1024
@@ -22,9 +22,9 @@ Message: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A question that waits at one of the counters."""
+    """A question that waits in one of the processes."""
 
-    counter: Path
+    socket: Path
     described: dict[str, Any]
 
     @property
@@ -36,25 +36,25 @@ class Pending:
 def pending(directory: Path | None = None) -> tuple[Pending, ...]:
     """Everything that waits in any process of this user."""
     found = []
-    for place in counter_directories(os.environ) if directory is None else (directory,):
+    for place in runtime_directories(os.environ) if directory is None else (directory,):
         for entry in entries(place):
             if (reply := _ask(entry, lambda _: {"do": "pending"})) is not None:
                 found += [Pending(entry, each) for each in reply.get("pending", ())]
     return tuple(found)
 
 
-def bring(question: Pending, code: str, answer: Message, *, anyway: bool = False) -> Message | None:
-    """Bring an answer; the counter's reply, None when it closed meanwhile."""
+def send_answer(question: Pending, code: str, answer: Message, *, anyway: bool = False) -> Message | None:
+    """Send an answer. Returns the reply, None when the process ended meanwhile."""
 
     def request(nonce: str) -> Message:
         proof = prove(code, nonce, question.id, answer, anyway)
         return {"do": "answer", "id": question.id, "proof": proof, "answer": answer, "anyway": anyway}
 
-    return _ask(question.counter, request)
+    return _ask(question.socket, request)
 
 
 def _ask(entry: Path, request: Callable[[str], Message]) -> Message | None:
-    """Make one visit: the counter greets with a nonce, is asked once, and replies."""
+    """One connection: the listener sends a nonce, takes one request, and replies."""
     try:
         with _connected(entry) as (line, token):
             greeting = json.loads(_read_line(line))
@@ -71,7 +71,7 @@ def _ask(entry: Path, request: Callable[[str], Message]) -> Message | None:
 
 @contextmanager
 def _connected(entry: Path) -> Iterator[tuple[socket.socket, dict[str, str]]]:
-    """A connection to a counter, and the token that it wants where it is a port."""
+    """A connection to a listener, and the token that it wants where it is a port."""
     if entry.suffix == SOCKET:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(_PATIENCE)

@@ -10,7 +10,7 @@ import pytest
 from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Cause, Decision, Waiting
-from handraise.desks.distant import dump_decision, dump_waiting, parse_decision, parse_waiting
+from handraise.desks.remote import dump_decision, dump_waiting, parse_decision, parse_waiting
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
 from handraise.urls import inspect_url

@@ -6,8 +6,8 @@ import pytest
 from tests.desks.questions import form_question, link_question
 
 from handraise.desks import Decision
+from handraise.desks.endings import describe_ending
 from handraise.desks.language import ENGLISH, GERMAN
-from handraise.desks.telling import tell
 from handraise.forms import Flag, Form
 from handraise.questions import Accepted, Cancelled, Declined
 
@@ -78,7 +78,7 @@ CONFIRMATION = form_question("Go on?", Form.by_hand(Flag("answer")))
     ],
 )
 def test_an_ending_says_what_where_and_when(decision: Decision, heading: str, sentence: str) -> None:
-    ending = tell(WAITING, decision, 10.0)
+    ending = describe_ending(WAITING, decision, 10.0)
     assert (ending.heading, ending.sentence) == (heading, sentence)
 
 
@@ -114,28 +114,34 @@ def test_the_time_that_is_left_is_never_too_much(seconds: float, words: str) -> 
 @pytest.mark.shows("O8")
 def test_a_no_is_told_as_a_no_in_every_language() -> None:
     said = Decision(Accepted({"answer": False}), desk="web", said_no=True)
-    assert tell(CONFIRMATION, said).heading == "You said no"
-    assert tell(CONFIRMATION, said).mark == "said_no"
-    assert tell(CONFIRMATION, said, language=GERMAN).heading == "Sie haben Nein gesagt"
+    assert describe_ending(CONFIRMATION, said).heading == "You said no"
+    assert describe_ending(CONFIRMATION, said).mark == "said_no"
+    assert describe_ending(CONFIRMATION, said, language=GERMAN).heading == "Sie haben Nein gesagt"
 
 
 def test_a_yes_and_a_consent_to_a_link_are_told_as_what_they_are() -> None:
-    assert tell(CONFIRMATION, Decision(Accepted({"answer": True}), desk="web")).heading == "You said yes"
+    assert (
+        describe_ending(CONFIRMATION, Decision(Accepted({"answer": True}), desk="web")).heading
+        == "You said yes"
+    )
     opened = Decision(Accepted(None), desk="web")
-    assert tell(link_question(), opened).heading == "You agreed to open the link"
+    assert describe_ending(link_question(), opened).heading == "You agreed to open the link"
 
 
 def test_german_sentences_say_when_before_where() -> None:
-    ending = tell(WAITING, Decision(Declined(), desk="web", at=9.9), 10.0, language=GERMAN)
+    ending = describe_ending(WAITING, Decision(Declined(), desk="web", at=9.9), 10.0, language=GERMAN)
     assert ending.sentence == "Sie wurde gerade eben im Browser beantwortet."
 
 
 def test_whoever_sat_there_is_not_told_when() -> None:
-    assert tell(WAITING, Decision(Declined(), desk="web")).sentence == "It was answered in the browser."
+    assert (
+        describe_ending(WAITING, Decision(Declined(), desk="web")).sentence
+        == "It was answered in the browser."
+    )
 
 
 def test_what_waited_for_a_browser_went_on_and_was_not_withdrawn() -> None:
     gone = Decision(Cancelled(), by="agent", at=9.9)
-    assert tell(link_question(), gone, 10.0).heading == "Withdrawn"
-    told = tell(link_question(browsing=True), gone, 10.0)
+    assert describe_ending(link_question(), gone, 10.0).heading == "Withdrawn"
+    told = describe_ending(link_question(browsing=True), gone, 10.0)
     assert told.sentence == "The call went on just now. There is nothing left to do."

@@ -1,4 +1,4 @@
-"""The counter, over its real socket: what waits can be seen, and only the code lets one answer."""
+"""The control socket, for real: what waits can be seen, and only the code lets one answer."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import pytest
 from tests.desks.questions import ADA, form_question, link_question
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.counter import Code, Counter, serving
-from handraise.desks.counter.code import prove
-from handraise.desks.counter.place import counter_directories, counter_directory, entries, require_private
-from handraise.desks.counter.visiting import Pending, bring, pending
+from handraise.desks.control import AnswerCode, AnswerListener, listener
+from handraise.desks.control.client import Pending, pending, send_answer
+from handraise.desks.control.code import prove
+from handraise.desks.control.directory import entries, require_private, runtime_directories, runtime_directory
 from handraise.errors import SetupError
 from handraise.forms import Flag, Form, Text
 from handraise.processes import SocketOwner, UnixPeer
@@ -36,10 +36,10 @@ DECLINE = {"action": "decline"}
 
 @dataclass
 class Office:
-    """A counter with its queue, and a visitor who runs beside it."""
+    """A listener with its queue, and a client that runs beside it."""
 
     queue: Queue
-    code: Code
+    code: AnswerCode
     directory: Path
     asked: list[asyncio.Task[Decision]] = field(default_factory=list)
 
@@ -50,11 +50,13 @@ class Office:
     async def look(self) -> tuple[Pending, ...]:
         return await asyncio.to_thread(pending, self.directory)
 
-    async def bring(
+    async def send_answer(
         self, answer: dict[str, Any], *, code: str | None = None, anyway: bool = False, at: int = 0
     ) -> dict[str, Any]:
         question = (await self.look())[at]
-        reply = await asyncio.to_thread(bring, question, code or self.code.shown(), answer, anyway=anyway)
+        reply = await asyncio.to_thread(
+            send_answer, question, code or self.code.shown(), answer, anyway=anyway
+        )
         assert reply is not None
         return reply
 
@@ -65,8 +67,8 @@ class Office:
 
 @asynccontextmanager
 async def open_office(directory: Path, person: Person | None = None) -> AsyncIterator[Office]:
-    queue, code = Queue(), Code()
-    async with Counter(queue, code, person=person, directory=directory):
+    queue, code = Queue(), AnswerCode()
+    async with AnswerListener(queue, code, person=person, directory=directory):
         office = Office(queue, code, directory)
         yield office
         for task in office.asked:
@@ -89,7 +91,7 @@ async def test_what_waits_is_listed_and_answered_with_the_code(office: Office) -
     await office.put(form_question("Who?", NAME))
     [question] = await office.look()
     assert question.described["question"]["message"] == "Who?"
-    reply = await office.bring({"action": "accept", "content": {"name": "Bob"}})
+    reply = await office.send_answer({"action": "accept", "content": {"name": "Bob"}})
     assert reply == {"taken": "accept", "link": None}
     decision = await office.decided()
     assert (decision.answer, decision.by, decision.desk) == (Accepted({"name": "Bob"}), "human", "command")
@@ -99,7 +101,7 @@ async def test_what_waits_is_listed_and_answered_with_the_code(office: Office) -
 @pytest.mark.parametrize(("given", "answer"), [("decline", Declined()), ("cancel", Cancelled())])
 async def test_a_question_is_declined_or_cancelled(office: Office, given: str, answer: object) -> None:
     await office.put(form_question("Who?", NAME))
-    assert await office.bring({"action": given}) == {"taken": given, "link": None}
+    assert await office.send_answer({"action": given}) == {"taken": given, "link": None}
     assert (await office.decided()).answer == answer
 
 
@@ -107,21 +109,23 @@ async def test_a_question_is_declined_or_cancelled(office: Office, given: str, a
 async def test_a_wrong_code_changes_nothing(office: Office) -> None:
     await office.put(form_question("Who?", NAME))
     for _ in range(5):
-        assert (await office.bring(DECLINE, code="ABCD-EFGH"))["error"] == "wrong_code"
-    assert (await office.bring(DECLINE))["error"] == "wait", "not even the right one, so soon after"
+        assert (await office.send_answer(DECLINE, code="ABCD-EFGH"))["error"] == "wrong_code"
+    assert (await office.send_answer(DECLINE))["error"] == "wait", "not even the right one, so soon after"
     assert len(office.queue.waiting()) == 1
 
 
 @pytest.mark.shows("D9", "S4")
 async def test_an_answer_that_does_not_fit_is_told_and_changes_nothing(office: Office) -> None:
     await office.put(form_question("Who?", Form.by_hand(Text("name", min_length=2), Flag("sure"))))
-    reply = await office.bring({"action": "accept", "content": {"name": "x", "more": 1}})
+    reply = await office.send_answer({"action": "accept", "content": {"name": "x", "more": 1}})
     assert reply["error"] == "misfit"
     assert len(reply["problems"]) == 3
-    assert (await office.bring({"action": "accept"}))["error"] == "misfit"
-    assert (await office.bring({"action": "perhaps"}))["error"] == "misfit"
+    assert (await office.send_answer({"action": "accept"}))["error"] == "misfit"
+    assert (await office.send_answer({"action": "perhaps"}))["error"] == "misfit"
     secret = {"name": "ghp_" + "x7Kd92LmQp" * 3 + "aB3dE9", "sure": True}
-    assert (await office.bring({"action": "accept", "content": secret}, anyway=True))["error"] == "secret"
+    assert (await office.send_answer({"action": "accept", "content": secret}, anyway=True))[
+        "error"
+    ] == "secret"
     assert len(office.queue.waiting()) == 1
 
 
@@ -130,12 +134,12 @@ async def test_personal_data_leaves_only_when_somebody_says_so(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
-    monkeypatch.setattr(serving, "scan_answer", lambda *_: (found,))
+    monkeypatch.setattr(listener, "scan_answer", lambda *_: (found,))
     await office.put(form_question("Who?", Form.by_hand(Text("name"))))
     answer = {"action": "accept", "content": {"name": "Ada"}}
-    reply = await office.bring(answer)
+    reply = await office.send_answer(answer)
     assert (reply["error"], reply["problems"]) == ("personal", [found.reason])
-    assert (await office.bring(answer, anyway=True))["taken"] == "accept"
+    assert (await office.send_answer(answer, anyway=True))["taken"] == "accept"
 
 
 @pytest.mark.shows("D8")
@@ -143,7 +147,7 @@ async def test_the_second_answer_is_told_that_it_is_too_late(office: Office) -> 
     await office.put(form_question("Who?", NAME))
     [question] = await office.look()
     office.queue.decide(question.id, Decision(Declined(), desk="web"))
-    reply = await asyncio.to_thread(bring, question, office.code.shown(), {"action": "cancel"})
+    reply = await asyncio.to_thread(send_answer, question, office.code.shown(), {"action": "cancel"})
     assert reply is not None
     assert (reply["error"], reply["sentence"]) == (
         "too_late",
@@ -155,15 +159,15 @@ async def test_the_second_answer_is_told_that_it_is_too_late(office: Office) -> 
 @pytest.mark.shows("D2")
 async def test_a_link_is_consented_to_and_given_back_to_be_opened(office: Office) -> None:
     await office.put(link_question())
-    reply = await office.bring({"action": "accept", "content": {}})
+    reply = await office.send_answer({"action": "accept", "content": {}})
     assert reply == {"taken": "accept", "link": "https://example.com/start"}
     assert (await office.decided()).answer == Accepted(None)
 
 
 async def test_a_dangerous_link_cannot_be_accepted(office: Office) -> None:
     await office.put(link_question("https://user:pw@evil.example\\@example.com/"))
-    assert (await office.bring({"action": "accept", "content": {}}))["error"] == "danger"
-    assert (await office.bring(DECLINE))["taken"] == "decline"
+    assert (await office.send_answer({"action": "accept", "content": {}}))["error"] == "danger"
+    assert (await office.send_answer(DECLINE))["taken"] == "decline"
 
 
 async def test_a_counter_for_one_person_shows_nobody_elses_questions(tmp_path: Path) -> None:
@@ -172,8 +176,8 @@ async def test_a_counter_for_one_person_shows_nobody_elses_questions(tmp_path: P
         await office.put(form_question("Hers?", NAME), form_question("His?", NAME, person=bob))
         [question] = await office.look()
         assert question.described["question"]["message"] == "Hers?"
-        stolen = Pending(question.counter, {**question.described, "id": office.queue.waiting()[1].id})
-        reply = await asyncio.to_thread(bring, stolen, office.code.shown(), DECLINE)
+        stolen = Pending(question.socket, {**question.described, "id": office.queue.waiting()[1].id})
+        reply = await asyncio.to_thread(send_answer, stolen, office.code.shown(), DECLINE)
         assert reply is not None
         assert reply["error"] == "unknown"
 
@@ -230,8 +234,8 @@ async def test_a_browser_that_posts_to_the_port_learns_and_decides_nothing(tmp_p
 async def test_a_guessed_id_leads_nowhere_even_with_the_code(office: Office) -> None:
     await office.put(form_question("Who?", NAME))
     [question] = await office.look()
-    guessed = Pending(question.counter, {**question.described, "id": "1"})
-    reply = await asyncio.to_thread(bring, guessed, office.code.shown(), DECLINE)
+    guessed = Pending(question.socket, {**question.described, "id": "1"})
+    reply = await asyncio.to_thread(send_answer, guessed, office.code.shown(), DECLINE)
     assert reply is not None
     assert reply["error"] == "unknown"
     assert len(office.queue.waiting()) == 1
@@ -273,8 +277,8 @@ async def test_a_process_that_may_be_another_users_is_not_served(
 ) -> None:
     other = os.getuid() + 1
     unix, tcp = (UnixPeer(1, other), SocketOwner(other, 1)) if known else (None, None)
-    monkeypatch.setattr("handraise.desks.counter.serving.unix_peer", lambda visitor: unix)
-    monkeypatch.setattr("handraise.desks.counter.serving.tcp_peer", lambda client, server: tcp)
+    monkeypatch.setattr("handraise.desks.control.listener.unix_peer", lambda visitor: unix)
+    monkeypatch.setattr("handraise.desks.control.listener.tcp_peer", lambda client, server: tcp)
     async with open_office(tmp_path / name) as office:
         await office.put(form_question("Who?", NAME))
         assert await office.look() == ()
@@ -306,17 +310,17 @@ def test_a_directory_that_others_can_enter_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_place_is_the_sessions_own_or_beside_the_rules(tmp_path: Path) -> None:
-    assert counter_directory({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "handraise"
+    assert runtime_directory({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "handraise"
     env = {"XDG_RUNTIME_DIR": "relative", "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    assert counter_directory(env) == tmp_path / "handraise/run"
+    assert runtime_directory(env) == tmp_path / "handraise/run"
 
 
 def test_who_looks_finds_what_was_started_with_fewer_variables(tmp_path: Path) -> None:
     (tmp_path / "handraise/run").mkdir(parents=True)
     env = {"XDG_RUNTIME_DIR": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
     few = {name: value for name, value in env.items() if name != "XDG_RUNTIME_DIR"}
-    assert counter_directory(few) in counter_directories(env)
-    assert counter_directories(env)[0] == counter_directory(env)
+    assert runtime_directory(few) in runtime_directories(env)
+    assert runtime_directories(env)[0] == runtime_directory(env)
 
 
 async def test_what_was_just_asked_is_held_back_and_not_refused(tmp_path: Path) -> None:
@@ -324,7 +328,7 @@ async def test_what_was_just_asked_is_held_back_and_not_refused(tmp_path: Path) 
     async with open_office(tmp_path / "run") as office:
         await office.put(form_question("Who?", NAME))
         began = time.monotonic()
-        await office.bring({"action": "accept", "content": {"name": "Bob"}})
+        await office.send_answer({"action": "accept", "content": {"name": "Bob"}})
         assert time.monotonic() - began >= 0.5
 
 
@@ -332,8 +336,8 @@ async def test_what_was_just_asked_is_held_back_and_not_refused(tmp_path: Path) 
 async def test_the_code_does_not_accept_what_needs_a_passkey(tmp_path: Path) -> None:
     async with open_office(tmp_path / "run") as office:
         await office.put(form_question("Who?", NAME, passkey=True))
-        reply = await office.bring({"action": "accept", "content": {"name": "Ada"}})
+        reply = await office.send_answer({"action": "accept", "content": {"name": "Ada"}})
         assert reply["error"] == "needs_passkey"
         assert "handraise inbox" in reply["sentence"]
         assert len(office.queue.waiting()) == 1
-        assert (await office.bring(DECLINE))["taken"] == "decline"
+        assert (await office.send_answer(DECLINE))["taken"] == "decline"

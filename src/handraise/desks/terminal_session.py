@@ -1,4 +1,4 @@
-"""Which question comes next at a terminal, what was typed and decided there, and what is left to say."""
+"""One person at one terminal: which question comes next, what was typed and decided, what is left to say."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, TextIO
 
-from handraise.desks.counter import Code
+from handraise.desks.control import AnswerCode
+from handraise.desks.endings import describe_ending, outcome_of
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
-from handraise.desks.telling import outcome_of, tell
 from handraise.desks.waiting import Decision, DeskAnswer, Key, Waiting, batch_key, batch_of, noting_no
 from handraise.display import for_line
 from handraise.questions import FormQuestion
@@ -24,8 +24,8 @@ DESK = "terminal"
 Block = Literal["session", "always"]
 
 
-class Turns:
-    """Stands between the queue and the screen."""
+class TerminalSession:
+    """The questions of a queue in the order in which one terminal shows them, full screen or line by line."""
 
     def __init__(
         self,
@@ -33,14 +33,14 @@ class Turns:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
-        code: Code | None = None,
+        code: AnswerCode | None = None,
         language: Language = ENGLISH,
         printed: Callable[[], list[str]] = list,
     ) -> None:
         """`printed` tells what programs wrote while the desk had the screen."""
         self.queue = queue
         self.language = language
-        self.quiet = Quiet(clock)
+        self.quiet = TypeAhead(clock)
         self._opener = opener
         self._code = code
         self.printed = printed
@@ -131,7 +131,7 @@ class Turns:
             return ""
         if waiting.browsing and outcome[1].by == "agent":
             return ""  # the call went on by itself, as was said
-        told = tell(*outcome, language=self.language)
+        told = describe_ending(*outcome, language=self.language)
         said = self.language(
             "question_over", name=waiting.origin.name, how=f"{told.heading}. {told.sentence}"
         )
@@ -177,7 +177,7 @@ def flush_typed(stream: TextIO | None) -> None:
         return
 
 
-class Quiet:
+class TypeAhead:
     """Ignores keys from the moment a question appears until half a second passes without one.
 
     A person who is typing when a question appears goes on for longer than that. So every ignored key starts

@@ -1,4 +1,4 @@
-"""Where the counters of this user are found: a directory that nobody else can enter, one entry for each process."""
+"""The directory of this user's control sockets: nobody else can enter it, and each process has one entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST: Final = 100
 """Bytes in the path of a Unix socket; the systems allow 104 and more."""
 
 
-def counter_directory(environment: Mapping[str, str]) -> Path:
+def runtime_directory(environment: Mapping[str, str]) -> Path:
     """Where they are: in the session's own directory, or else beside the user's rules."""
     named = environment.get("XDG_RUNTIME_DIR", "")
     if Path(named).is_absolute() and Path(named).is_dir():
@@ -28,13 +28,13 @@ def counter_directory(environment: Mapping[str, str]) -> Path:
     return data_directory(environment) / "run"
 
 
-def counter_directories(environment: Mapping[str, str]) -> tuple[Path, ...]:
+def runtime_directories(environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Where to look for them: a client starts its servers with few variables, so they may have chosen otherwise."""
     found = [data_directory(environment) / "run"]
     if sys.platform != "win32":
         found.append(Path(f"/run/user/{os.getuid()}/handraise"))
     others = [each for each in found if each.is_dir()]
-    return tuple(dict.fromkeys([counter_directory(environment), *others]))
+    return tuple(dict.fromkeys([runtime_directory(environment), *others]))
 
 
 def require_private(directory: Path) -> None:
@@ -53,7 +53,7 @@ def require_private(directory: Path) -> None:
 
 
 def new_entry(directory: Path) -> Path:
-    """A name for a new counter, with the ending that says how it is reached."""
+    """A name for a new listener, with the ending that says how it is reached."""
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
     path = directory / f"{name}{SOCKET}"
     has_sockets = sys.platform != "win32" and len(os.fsencode(path)) <= _LONGEST
@@ -61,7 +61,7 @@ def new_entry(directory: Path) -> Path:
 
 
 def entries(directory: Path) -> Iterator[Path]:
-    """The counters that are there, or were."""
+    """The listeners that are there, or were."""
     try:
         require_private(directory)
         found = sorted(directory.iterdir())

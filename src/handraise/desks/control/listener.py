@@ -1,4 +1,4 @@
-"""The counter as a small server: one line of JSON in, one out, and nobody but this user comes near it.
+"""The listener of the control socket: one line of JSON in, one out. Only this user can connect.
 
 It tells what waits, and takes an answer that comes with the code.
 """
@@ -16,13 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from handraise.desks.counter.code import Code
-from handraise.desks.counter.place import SOCKET, counter_directory, new_entry, require_private
+from handraise.desks.control.code import AnswerCode
+from handraise.desks.control.directory import SOCKET, new_entry, require_private, runtime_directory
+from handraise.desks.endings import describe_ending
 from handraise.desks.fill import edited
 from handraise.desks.language import ENGLISH
 from handraise.desks.present import link_of
 from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
-from handraise.desks.telling import tell
 from handraise.desks.waiting import Content, Decision, DeskAnswer, Waiting, describe, desk_answer
 from handraise.disk import replace_file
 from handraise.errors import WireError
@@ -40,15 +40,15 @@ Message: TypeAlias = dict[str, Any]
 
 
 class Requests:
-    """Answers the requests of one counter. `person` limits it to the questions of one person."""
+    """Answers the requests of one listener. `person` limits it to the questions of one person."""
 
-    def __init__(self, queue: Queue, code: Code, person: Person | None = None) -> None:
+    def __init__(self, queue: Queue, code: AnswerCode, person: Person | None = None) -> None:
         self._queue = queue
         self._code = code
         self._person = person
 
     async def reply(self, request: object, nonce: str) -> Message:
-        """The reply to a visit's one request. One that is none gets a sentence and changes nothing."""
+        """The reply to the one request of a connection. One that is none gets a sentence and changes nothing."""
         match request:
             case {"do": "pending"}:
                 return self._pending()
@@ -62,7 +62,7 @@ class Requests:
                 refusal = await self._refuse(proof, nonce, question_id, given, anyway)
                 return refusal or await self._decide(question_id, given, anyway)
             case _:
-                return _no("unreadable", "The counter does not know this request.")
+                return _no("unreadable", "This request is not known here.")
 
     def _pending(self) -> Message:
         mine = [waiting for waiting in self._queue.waiting() if self._is_mine(waiting)]
@@ -119,7 +119,7 @@ class Requests:
 
 
 def _how(waiting: Waiting, decision: Decision) -> str:
-    told = tell(waiting, decision)
+    told = describe_ending(waiting, decision)
     return f"This question is over. {told.heading}. {told.sentence}"
 
 
@@ -182,7 +182,7 @@ _PATIENCE: Final = 10.0
 _MOST_VISITORS: Final = 16
 
 
-class Counter:
+class AnswerListener:
     """Lets commands of the same user see a queue's questions, and answer them with the code.
 
         async with Counter(queue, code):
@@ -192,16 +192,16 @@ class Counter:
     """
 
     def __init__(
-        self, queue: Queue, code: Code, *, person: Person | None = None, directory: Path | None = None
+        self, queue: Queue, code: AnswerCode, *, person: Person | None = None, directory: Path | None = None
     ) -> None:
         self._requests = Requests(queue, code, person)
-        self._directory = directory or counter_directory(os.environ)
+        self._directory = directory or runtime_directory(os.environ)
         self._entry: Path | None = None
         self._token: str | None = None
         self._server: asyncio.Server | None = None
         self._visitors: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Counter:
+    async def __aenter__(self) -> AnswerListener:
         require_private(self._directory)
         self._entry = new_entry(self._directory)
         if self._entry.suffix == SOCKET:
@@ -236,7 +236,7 @@ class Counter:
         except (OSError, TimeoutError, ValueError):
             pass  # gone, too slow, or no JSON: nothing was decided
         except Exception:
-            logger.exception("the counter failed")
+            logger.exception("the control socket failed")
         finally:
             self._visitors.discard(visitor)
             writer.close()
@@ -269,7 +269,7 @@ class Counter:
         return isinstance(given, str) and hmac.compare_digest(given.encode(), self._token.encode())
 
 
-_STRANGER: Message = {"error": "stranger", "sentence": "This counter is another user's.", "problems": []}
+_STRANGER: Message = {"error": "stranger", "sentence": "This process is another user's.", "problems": []}
 
 
 def _line(message: Message) -> bytes:

@@ -29,7 +29,7 @@ def outcome_of(decision: Decision) -> Mark:
     return "said_no" if decision.said_no else decision.answer.action
 
 
-def tell(
+def describe_ending(
     waiting: Waiting, decision: Decision, now: float | None = None, *, language: Language = ENGLISH
 ) -> Ending:
     """How a question ended: by whom, where and what; with `now`, also when."""

@@ -13,7 +13,7 @@ import pytest
 from tests.desks.questions import form_question
 
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
-from handraise.desks.distant import DistantQueue, reply_to
+from handraise.desks.remote import RemoteQueue, reply_to
 from handraise.desks.waiting import PasskeyProof, answer_digest
 from handraise.questions import Accepted, Cancelled, Declined
 
@@ -45,8 +45,8 @@ class Other:
 
 
 @asynccontextmanager
-async def followed(other: Other) -> AsyncIterator[DistantQueue]:
-    queue = DistantQueue(lambda: [DOOR], other.ask)
+async def followed(other: Other) -> AsyncIterator[RemoteQueue]:
+    queue = RemoteQueue(lambda: [DOOR], other.ask)
     following = asyncio.create_task(queue.follow())
     yield queue
     following.cancel()
@@ -131,7 +131,7 @@ async def test_a_draft_goes_there_and_comes_from_there() -> None:
 
 async def test_following_ends_when_nothing_waits_any_more() -> None:
     async with asyncio.timeout(60):
-        await DistantQueue(lambda: [DOOR], Other().ask).follow(0.1)
+        await RemoteQueue(lambda: [DOOR], Other().ask).follow(0.1)
 
 
 @pytest.mark.parametrize(

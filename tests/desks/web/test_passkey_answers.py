@@ -19,11 +19,11 @@ from tests.waiting import until
 from handraise.access import Access, AccessCheck
 from handraise.desks import Waiting
 from handraise.desks.desk_code import DeskCodeCheck
-from handraise.desks.distant import DistantQueue, reply_to
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile, Passkeys, Use
+from handraise.desks.remote import RemoteQueue, reply_to
 from handraise.desks.web import WebDesk
-from handraise.desks.web.sessions import Errand
+from handraise.desks.web.sessions import PasskeyTask
 from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy, Settings
 from handraise.policy.tables import DeskSettings
@@ -67,14 +67,14 @@ async def room(browser: Browser, kept: PasskeyFile, heard: Heard) -> AsyncIterat
 
 async def enrol(room: Room, name: str = "laptop", **how: Any) -> Person:
     """Come with a link that adds a passkey, and add it."""
-    person = await come_for(room, Errand("add", name), **how)
+    person = await come_for(room, PasskeyTask("add", name), **how)
     await person.armed()
     await person.press(YES)
     await person.heading("Your passkey works")
     return person
 
 
-async def come_for(room: Room, errand: Errand, context: Any = None, **how: Any) -> Person:
+async def come_for(room: Room, passkey_task: PasskeyTask, context: Any = None, **how: Any) -> Person:
     """Come with a link of its own; in a browser that has passkeys already, or in a new one."""
     fresh = context is None
     if fresh:
@@ -84,7 +84,7 @@ async def come_for(room: Room, errand: Errand, context: Any = None, **how: Any) 
     person = Person(await context.new_page() if fresh else context.pages[0])
     if fresh:
         await has_passkeys(person.page)
-    await person.page.goto(room.desk.sign_in_url(samples.PERSON, errand))
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, passkey_task))
     await person.press("main button")
     await person.page.locator("form[data-trouble]").wait_for()
     return person
@@ -214,7 +214,7 @@ async def test_another_passkey_is_added_only_with_one_that_is_there(
     room: Room, kept: PasskeyFile, heard: Heard
 ) -> None:
     person = await enrol(room)
-    stranger = await come_for(room, Errand("add", "its-own"))
+    stranger = await come_for(room, PasskeyTask("add", "its-own"))
     await stranger.heading("First, the passkey that you have")
     await stranger.armed()
     await stranger.press(YES)
@@ -222,7 +222,7 @@ async def test_another_passkey_is_added_only_with_one_that_is_there(
     await until(lambda: ("trouble", "NotAllowedError") in heard)
     assert [each.name for each in kept.all()] == ["laptop"]
 
-    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("add", "phone")))
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, PasskeyTask("add", "phone")))
     await person.press("main button")
     await person.armed()
     await person.press(YES)
@@ -237,7 +237,7 @@ async def test_another_passkey_is_added_only_with_one_that_is_there(
 @pytest.mark.shows("W9b")
 async def test_a_passkey_is_removed_with_a_passkey(room: Room, kept: PasskeyFile, heard: Heard) -> None:
     person = await enrol(room)
-    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("remove", "laptop")))
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, PasskeyTask("remove", "laptop")))
     await person.press("main button")
     await person.heading("Remove “laptop”?")
     await person.armed()
@@ -292,7 +292,7 @@ async def test_every_page_about_passkeys_is_accessible(room: Room, look: str) ->
     without = await room.come_in(**how)
     await without.open()
     await require_accessible(without.page)
-    person = await come_for(room, Errand("add", "laptop"), **how)
+    person = await come_for(room, PasskeyTask("add", "laptop"), **how)
     await person.armed()
     await require_accessible(person.page)
     await person.press(YES)
@@ -302,7 +302,7 @@ async def test_every_page_about_passkeys_is_accessible(room: Room, look: str) ->
     await person.open()
     await person.armed()
     await require_accessible(person.page)
-    await person.page.goto(room.desk.sign_in_url(samples.PERSON, Errand("remove", "laptop")))
+    await person.page.goto(room.desk.sign_in_url(samples.PERSON, PasskeyTask("remove", "laptop")))
     await person.press("main button")
     await person.heading("Remove")
     await person.armed()
@@ -328,7 +328,7 @@ async def test_where_the_system_does_not_tell_the_desk_opens_with_a_passkey(
         room.contexts.append(context)
         person = Person(await context.new_page())
         await has_passkeys(person.page)
-        await person.page.goto(room.desk.sign_in_url(local_person(), Errand("add", "laptop")))
+        await person.page.goto(room.desk.sign_in_url(local_person(), PasskeyTask("add", "laptop")))
         await person.press("main button")
         await person.armed()
         await person.press(YES)
@@ -361,7 +361,7 @@ async def test_the_tray_leads_to_the_desk_that_takes_the_passkey(
                 return {"file": str(gateway.desk.sign_in_file(question=request["id"]))}
             return reply_to(gateway.queue, request)
 
-        tray = DistantQueue(lambda: [Path("gateway")], knock)
+        tray = RemoteQueue(lambda: [Path("gateway")], knock)
         async with WebDesk(tray, passkeys=kept) as desk:
             following = asyncio.create_task(tray.follow())
             room = Room(tray, desk, browser, gateway.gate)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handraise.desks.counter import Code
-from handraise.desks.counter.code import FREE_TRIES, PAUSE, prove
+from handraise.desks.control import AnswerCode
+from handraise.desks.control.code import FREE_TRIES, PAUSE, prove
 
 DECLINE = {"action": "decline"}
 
@@ -19,7 +19,7 @@ class Clock:
 
 @pytest.mark.shows("D9")
 async def test_the_code_is_right_however_somebody_writes_it() -> None:
-    code = Code()
+    code = AnswerCode()
     for written in (code.shown(), code.shown().lower(), code.shown().replace("-", " ")):
         proof = prove(written, "nonce", "id", DECLINE, False)
         assert await code.check(proof, "nonce", "id", DECLINE, False) == "right"
@@ -30,7 +30,7 @@ async def test_letters_that_look_alike_are_read_as_one() -> None:
 
 
 async def test_a_proof_fits_one_visit_and_one_answer_only() -> None:
-    code = Code()
+    code = AnswerCode()
     proof = prove(code.shown(), "nonce", "id", DECLINE, False)
     accept = {"action": "accept", "content": {}}
     assert await code.check(proof, "another visit", "id", DECLINE, False) == "wrong"
@@ -41,7 +41,7 @@ async def test_a_proof_fits_one_visit_and_one_answer_only() -> None:
 
 async def test_after_some_wrong_ones_most_tries_are_not_looked_at() -> None:
     clock = Clock()
-    code = Code(clock)
+    code = AnswerCode(clock)
     right = prove(code.shown(), "n", "id", DECLINE, False)
     for _ in range(FREE_TRIES):
         assert await code.check("0" * 64, "n", "id", DECLINE, False) == "wrong"
@@ -52,6 +52,6 @@ async def test_after_some_wrong_ones_most_tries_are_not_looked_at() -> None:
 
 
 def test_two_processes_have_two_codes_and_neither_is_in_a_log() -> None:
-    one, other = Code(), Code()
+    one, other = AnswerCode(), AnswerCode()
     assert one.shown() != other.shown()
     assert one.shown() not in repr(one)

@@ -162,7 +162,7 @@ Ask = Callable[[Path, Mapping[str, Any]], Carried | None]
 """Makes a request of another process, and waits for its reply; None when nobody is there."""
 
 
-class DistantQueue(Queue):
+class RemoteQueue(Queue):
     """Follows what waits in other processes. It decides nothing by itself: the process that asks has the last word."""
 
     elsewhere: ClassVar[bool] = True

@@ -36,7 +36,7 @@ class Offer:
     """Whether another desk takes it: that of the program that asks."""
 
 
-class WithPasskey:
+class PasskeyAnswers:
     """The desk's side of a yes with a passkey. The queue takes no yes that lacks one, whatever a page posts."""
 
     def __init__(self, passkeys: Passkeys | None, *, advice: str, enrols: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Which browser is this, and which questions are its person's."""
+"""The session of a request, and the questions of its person."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Batch:
     ended: tuple[Ended, ...]
 
 
-class Reception:
-    """Lets a signed-in browser in, and gives every question a name that cannot be guessed.
+class QuestionLookup:
+    """Finds the session of a request and its questions, and gives each question a name that cannot be guessed.
 
     The queue's own ids are the host's and may be known to others; a browser sees keyed hashes of them.
     """
