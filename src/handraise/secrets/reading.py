@@ -269,7 +269,7 @@ def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Ite
             continue
         if clause.denied(at):
             continue
-        passing = clause.about_someone if described else clause.passing(at)
+        passing = clause.asks_something_else if described else clause.passing(at)
         turned = not described and has_another_head(clause, at, sense, known, partners)
         asked = not turned and not passing and clause.asked(at, sense)
         if turned and passing:
