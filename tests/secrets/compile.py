@@ -195,7 +195,7 @@ _SIZES: Final = {"six", "sixteen", "four"}
 def _lend_groups(draft: _Draft) -> None:
     """Let a phrase of a group belong to the groups of its own words too: "we sent" is about something sent.
 
-    A phrase that names a secret, or something harmless, is only what it is.
+    "Never share" still denies. A phrase that names a secret, or something harmless, is only what it is.
     """
     groups = {group for rule in draft.rules for group in (rule.first, *rule.others)} | _SIZES
     for phrase, roles in draft.phrases.items():
@@ -204,7 +204,7 @@ def _lend_groups(draft: _Draft) -> None:
         spoken = reduce(or_, roles.values()) | COMMON
         for part in _parts(phrase):
             for role, languages in draft.phrases.get(part, {}).items():
-                if role in groups and role not in _FILLERS and languages & spoken:
+                if (role in groups and role not in _FILLERS or role == "neg") and languages & spoken:
                     roles[role] = roles.get(role, 0) | (languages & spoken)
 
 

@@ -20,6 +20,7 @@ _OPENING: Final = frozenset({"ask", "set", "what", "question", "who"})
 _CLOSING: Final = frozenset({"ask after", "what after"})
 _PLACED: Final = frozenset({"number", "figures", "front", "back", "on the back", "embossed", "sixteen"})
 """A number and its place on a card, unless they are those of something else."""
+_OTHER_QUESTION: Final = frozenset({"other question", "who"})
 _OTHER_ANSWER: Final = frozenset({"ordinary", "head", "belongings"})
 _SIGNS: Final = frozenset({"signs", "figures", "number", "string", "digit", "some words", "word", "code", "key"})
 """What secrets are made of."""
@@ -69,6 +70,9 @@ class Clause:
             mark.filler or "what" in roles for mark, roles in zip(marks, self.roles, strict=True)
         )
         """It asks for what was named before: "Enter it here"."""
+        self.says_it = any("it" in roles for roles in self.roles)
+        self.refers = any("refers" in roles for roles in self.roles)
+        """It asks for what was denied before: "but we need yours"."""
         self.bare = all(mark.filler or mark.names_secret for mark in marks)
         """It names nothing else."""
 
@@ -83,8 +87,10 @@ class Clause:
 
     def _asks_something_else(self) -> bool:
         """ "Which program opens your mail?", "How often do you sign in?": the answer is a program, a number."""
+        if any("often" in roles for roles in self.roles):
+            return True
         for place, (mark, roles) in enumerate(zip(self.marks, self.roles, strict=True)):
-            if not roles.isdisjoint({"other question", "who"}):
+            if not roles.isdisjoint(_OTHER_QUESTION):
                 return True
             if "which" in roles:
                 asked = self.roles[place + 1] if place + 1 < len(self.marks) else set()
