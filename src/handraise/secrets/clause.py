@@ -22,8 +22,10 @@ _PLACED: Final = frozenset({"number", "figures", "front", "back", "on the back",
 """A number and its place on a card, unless they are those of something else."""
 _OTHER_QUESTION: Final = frozenset({"other question", "who"})
 _OTHER_ANSWER: Final = frozenset({"ordinary", "head", "belongings"})
-_SIGNS: Final = frozenset({"signs", "figures", "number", "string", "digit", "some words", "word", "code", "key"})
-"""What secrets are made of."""
+_NO_OTHER_ANSWER: Final = frozenset(
+    {"signs", "figures", "number", "string", "digit", "some words", "word", "code", "key", "predicate", "question"}
+)
+"""What secrets are made of, and verbs."""
 _ANOTHER_THING: Final = frozenset({"stop", "head", "ordinary"})
 
 
@@ -92,9 +94,9 @@ class Clause:
         for place, (mark, roles) in enumerate(zip(self.marks, self.roles, strict=True)):
             if not roles.isdisjoint(_OTHER_QUESTION):
                 return True
-            if "which" in roles:
+            if "which" in roles and " " not in mark.text:
                 asked = self.roles[place + 1] if place + 1 < len(self.marks) else set()
-                return not asked.isdisjoint(_OTHER_ANSWER) and asked.isdisjoint(_SIGNS)
+                return not asked.isdisjoint(_OTHER_ANSWER) and asked.isdisjoint(_NO_OTHER_ANSWER)
             if not mark.filler:
                 return False
         return False

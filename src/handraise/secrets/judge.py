@@ -98,7 +98,7 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found: dict[str | None, Mention] = {
         label.field.name: mention for label in labels if (mention := _asked_for(label, context, strict))
     }
-    for name, mention in (*_word_by_word(labels, context), *_childhood(labels)):
+    for name, mention in (*_word_by_word(labels, context), *_childhood(labels), *_renewed(labels, context)):
         found.setdefault(name, mention)
     rest = [label for label in labels if label.field.name not in found]
     found.update(_asked_by_message(request, rest, context, strict))
@@ -350,14 +350,25 @@ def _childhood(labels: list[_Label]) -> Iterator[tuple[str, Mention]]:
         )
 
 
+def _renewed(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
+    """The old one, the new one, and the new one again: a password is the only thing that is changed so."""
+    steps = ("old one", "new one", "new one again")
+    asked = [label for label in labels if not label.shown.roles.isdisjoint(steps) and not label.ordinary]
+    roles = frozenset().union(*(label.shown.roles for label in asked))
+    if len(asked) == len(labels) and (roles.issuperset(steps) or "password weak" in context):
+        for label in asked:
+            shown = label.field.title or label.field.name
+            yield label.field.name, Mention("password", True, True, True, True, words=(shown,))
+
+
 def _only_digits(label: _Label) -> bool:
     """Whether the label names nothing, or says no more than how many digits, or where they stand."""
-    if label.shown.generic or is_mask(label.field.title or ""):
+    if is_mask(label.field.title or ""):
         return True
-    if not _NAMING.isdisjoint(label.shown.roles):
+    if not _NAMING.isdisjoint(label.shown.roles) and not label.shown.refers_back:
         return False
     digits = {"sixteen", "six", "three", "four", "back", "digit", "number", "code"}
-    return not digits.isdisjoint(label.shown.roles)
+    return label.shown.generic or not digits.isdisjoint(label.shown.roles)
 
 
 def _chosen(
@@ -503,7 +514,7 @@ class CallReading:
             named = named._replace(doubtful=doubtful)
             return tuple(finding_of(each.name, named, self._texts(message, form)) for each in fields)
         if (completed := self._completed(message, fields)) is not None:
-            return tuple(_doubt(field.name, *completed, self._texts(message, form)) for field in fields)
+            return tuple(finding_of(each.name, completed, self._texts(message, form)) for each in fields)
         return self._as_one_form(message, form)
 
     def _named_before(self, message: str) -> Mention | None:
@@ -518,14 +529,14 @@ class CallReading:
                     return mention
         return None
 
-    def _completed(self, message: str, fields: list[Text]) -> tuple[str, tuple[str, ...]] | None:
+    def _completed(self, message: str, fields: list[Text]) -> Mention | None:
         """Words that ask for a secret only together, in different questions: "id_rsa", then "Paste its content"."""
         before = frozenset().union(*(reading.roles for reading in self._readings()))
         asked = read(message)
         if not asked.denies and "other question" not in asked.roles and _points(asked):
             for kind, groups in _SOURCES:
                 if groups <= before:
-                    return kind, tuple(sorted(groups))
+                    return Mention(kind, True, True, True, asked.generic, words=tuple(sorted(groups)))
         now = asked.roles.union(*(read(field.title or field.name).roles for field in fields))
         for rule in (rule for role in before | now for rule in lexicon().rules.get(role, ())):
             groups = {rule.first, *rule.others}
@@ -536,7 +547,7 @@ class CallReading:
                 and groups & before
                 and not groups <= now
             ):
-                return rule.kind, tuple(sorted(groups))
+                return Mention(rule.kind, True, True, True, rule.doubtful, words=tuple(sorted(groups)))
         return None
 
     def _texts(self, message: str, form: Form[Any]) -> list[str]:

@@ -240,7 +240,7 @@ class _Found:
             self._note(clause)
 
     def _note(self, clause: Clause) -> None:
-        self.refers_back = self.refers_back or (clause.asks and clause.says_it)
+        self.refers_back = self.refers_back or clause.refers_back or (clause.asks and clause.says_it)
         if clause.refers_back:
             self._last_reference = self._clause
         elif clause.requests:

@@ -84,7 +84,7 @@ _NOTORIOUS: Final = frozenset(
 _CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
 _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
 _BEGUN: Final = (
-    r"(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_|hooks\.slack\.com/services/T|AIza\w{4})"
+    r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_|hooks\.slack\.com/services/T|AIza\w{4})"
 )
 _PRINTING: Final = (
     r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"
