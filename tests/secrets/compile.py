@@ -199,7 +199,7 @@ def _lend_groups(draft: _Draft) -> None:
     """
     groups = {group for rule in draft.rules for group in (rule.first, *rule.others)} | _SIZES
     for phrase, roles in draft.phrases.items():
-        if groups.isdisjoint(roles) or "benign" in roles or _senses(roles):
+        if groups.isdisjoint(roles) or not {"benign", "neg"}.isdisjoint(roles) or _senses(roles):
             continue
         spoken = reduce(or_, roles.values()) | COMMON
         for part in _parts(phrase):

@@ -53,7 +53,7 @@ class Clause:
         if self._without and not negs <= set(self._without):  # "we cannot go on without your password"
             self._needed = self._without[0]
             self._negs, self._without, self._negs_after = [], [], []
-        self._questions = self._places("question")
+        self._questions = sorted({*self._places("question"), *self._places("other question")})
         self.questions = bool(self._questions)
         """It asks how, when or why."""
         self.examples = self._places("such as")

@@ -149,7 +149,8 @@ def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozens
     own = (reading.roles for label in labels for reading in label[1:])
     names_secret = any(mention.asked for mention in request.mentions)
     matter = () if request.generic or names_secret else (_OTHER_MATTER,)
-    counted = (f"unless {kind}" for kind in request.harmless if "other question" in request.roles)
+    named = request.harmless.union(mention.kind for mention in request.passing)
+    counted = (f"unless {kind}" for kind in named if "other question" in request.roles)
     return request.roles.union(matter, counted, *options, *own)
 
 
