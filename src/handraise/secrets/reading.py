@@ -109,7 +109,7 @@ def _read(text: str) -> Reading:
     plain, generic = _plain(marks), _generic(marks)
     roles = frozenset(role for mark in marks for role in mark.entry.roles)
     names = any(mark.entry.senses for mark in marks)
-    if not names and _DENYING.isdisjoint(roles) and not _describes(roles):
+    if not names and _DENYING.isdisjoint(roles) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
             frozenset(), spared, roles, plain, generic, denies=False, quotes=quoted_in(text), refers_back=back
@@ -316,14 +316,10 @@ def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Ite
             )
 
 
-def _describes(roles: frozenset[str]) -> bool:
+def describes(roles: frozenset[str]) -> bool:
     """Whether all groups of a rule are there."""
     rules = lexicon().rules
-    for role in roles & rules.keys():
-        for rule in rules[role]:
-            if all(other in roles for other in rule.others):
-                return True
-    return False
+    return any(roles.issuperset(rule.others) for role in roles & rules.keys() for rule in rules[role])
 
 
 def _plain(marks: list[Mark]) -> frozenset[str]:

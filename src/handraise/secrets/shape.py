@@ -97,10 +97,14 @@ _PRINTING: Final = (
 """Commands that print a secret."""
 _SEEDS_BEGUN: Final = r"((?:[a-z]{3,8}[ ,]+){2,11})(?:\.\.\.|…)"
 _MAY_SHOW_ONE: Final = r"\d{3}\D{0,5}\d{3}|(?:\d ){6}|[\w+/-]{16}|://|-----"
+_SHORTEST_MASK: Final = 22
+"""A mask for a card and what stands beside it take at least so many signs."""
 _MANY_WORDS: Final = 10
 """No secret shows itself in less."""
 _CACHED: Final = 600
 """Longer texts are looked at again each time, so that nobody can fill the cache with them."""
+_UNUSUAL_OR_DIGIT: Final = r"[^A-Za-z ,?!()]"
+"""What a secret, a mask or an example of one has in it, and few sentences do."""
 _COMPLEX: Final = r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s.,:;/@+-])\S{8,40}"
 
 
@@ -225,6 +229,8 @@ def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
 def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hint | None:
     """What a title, description or suggested value shows."""
     text = text if text.isascii() else fold(text)
+    if re.search(_UNUSUAL_OR_DIGIT, text) is None and len(text.split()) < _MANY_WORDS:
+        return None
     if re.fullmatch(_DOTS, text):
         return Hint("password", False, "the dots that stand for letters")
     if 0 < len(sign := text.strip().replace("\ufe0f", "")) <= 3 and set(sign) <= _LOCKS:
@@ -232,9 +238,9 @@ def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hi
     digits = re.search(r"\d", text) is not None
     if says_rules and digits and re.search(_RULES_FOR_IT, text):
         return Hint("password", True, "rules for its characters")
-    if re.search(_NUMBERED_WORDS, text):
+    if digits and re.search(_NUMBERED_WORDS, text):
         return Hint("seed_phrase", False, "the places for its words")
-    if re.search(_BESIDE_A_CARD, text) and re.search(_CARD_MASK, text):
+    if len(text) >= _SHORTEST_MASK and re.search(_BESIDE_A_CARD, text) and re.search(_CARD_MASK, text):
         return Hint("card_number", False, "the place for a card's number")
     if (
         text.rstrip().endswith(("...", "…"))
@@ -290,6 +296,14 @@ _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
+_UNUSUAL: Final = r"[^\w\s,?!()]|_|[a-z][A-Z]|[A-Z]{3}|[A-Za-z]\d|\d[A-Za-z]"
+"""Signs and letters that no ordinary sentence has, and every beginning of a key does."""
+_COMMAND_WORDS: Final = frozenset(
+    "gh aws kubectl op vault pass heroku npm git wg bw lpass type run execute enter echo printenv print cat less head"
+    " more".split()
+)
+"""Words that commands begin with."""
+_SAYS_BEGIN: Final = ("start", "begin", "commenc", "empiez", "comienz", "inizi", "comec", "zaczyna", "начина", "prefix")
 _SAID_TO_BEGIN: Final = (
     r"(?i:\b(?:start|begin|beginn|commenc|empiez|comienz|inizi|comec|zaczyna|начина|prefix)\w*)\s(?:\w{1,5}\s){0,2}[\"'`“„«]?"
     r"([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
@@ -314,11 +328,16 @@ def quoted_in(text: str) -> Hint | None:
         return Hint("private_key", False, "the first line of one")
     if "-----BEGIN" in text and not re.search(_OPEN_BLOCK, text):
         return Hint("private_key", True, "-----BEGIN")
-    if found := re.search(_BEGUN, text) or re.search(_PRINTING, text):
+    words = text.lower()
+    commands = not _COMMAND_WORDS.isdisjoint(words.replace("`", " ").replace('"', " ").split())
+    if re.search(_UNUSUAL, text):
+        if found := re.search(_BEGUN, text) or re.search(_PRINTING, text):
+            return Hint("token", False, found[0][:40].strip())
+        if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
+            return Hint(kind, False, beginning[1])
+    elif commands and (found := re.search(_PRINTING, text)):
         return Hint("token", False, found[0][:40].strip())
-    if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
-        return Hint(kind, False, beginning[1])
-    if said := re.search(_SAID_TO_BEGIN, text):
+    if any(begins in words for begins in _SAYS_BEGIN) and (said := re.search(_SAID_TO_BEGIN, text)):
         kinds = (_kind_of(said[1] + sign) for sign in ("", "_", "-", "."))
         return next((Hint(kind, False, said[1]) for kind in kinds if kind), None)
     return None
