@@ -335,7 +335,7 @@ def _word_by_word(labels: list[_Label], context: frozenset[str]) -> Iterator[tup
     words = [label for label in labels if "word" in label.shown.plain]
     wallet = not context.isdisjoint({"wallet", "wallet app"})
     dozen = "dozen" in context
-    if len(words) >= 4 - wallet - 2 * (wallet and dozen) - dozen and (wallet or dozen):
+    if len(words) >= 4 - 2 * wallet - dozen and (wallet or dozen):
         for label in words:
             shown = label.field.title or label.field.name
             yield label.field.name, Mention("seed_phrase", True, True, True, not wallet, words=(shown,))
