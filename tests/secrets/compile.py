@@ -204,7 +204,11 @@ def _lend_groups(draft: _Draft) -> None:
         spoken = reduce(or_, roles.values()) | COMMON
         for part in _parts(phrase):
             for role, languages in draft.phrases.get(part, {}).items():
-                if (role in groups or (role == "neg" and "secrecy" in roles)) and languages & spoken and role not in _FILLERS:
+                if (
+                    (role in groups or (role == "neg" and "secrecy" in roles))
+                    and languages & spoken
+                    and role not in _FILLERS
+                ):
                     roles[role] = roles.get(role, 0) | (languages & spoken)
 
 

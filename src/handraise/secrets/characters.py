@@ -37,7 +37,19 @@ _GERSHAYIM: Final = re.compile("(?<=[\u05d0-\u05ea])[\"'](?=[\u05d0-\u05ea])")
 
 # Before compatibility folding, which would turn "No" signs into the word "no".
 _BEFORE: Final = str.maketrans(
-    {"№": "nr ", "º": "", "ª": "", "°": "", "Ϲ": "C", "ϲ": "c", "´": "'", "`": "'", "’": "'", "ʼ": "'", "״": ""}
+    {
+        "№": "nr ",
+        "º": "",
+        "ª": "",
+        "°": "",
+        "Ϲ": "C",
+        "ϲ": "c",
+        "´": "'",
+        "`": "'",
+        "’": "'",
+        "ʼ": "'",
+        "״": "",
+    }
 )
 _AFTER: Final = {
     **dict(zip("łŁøØđĐħĦıĸŀðƿ", "lLoOdDhHikldp", strict=True)),
@@ -56,7 +68,9 @@ _DROPPED_MARKS: Final = (
 )  # fmt: skip
 
 
-_HOOKED: Final = re.compile("LATIN (SMALL|CAPITAL) LETTER ([A-Z]) WITH (?:HOOK|STROKE|TOPBAR|BELT|TAIL|PALATAL HOOK|.* BAR)")
+_HOOKED: Final = re.compile(
+    "LATIN (SMALL|CAPITAL) LETTER ([A-Z]) WITH (?:HOOK|STROKE|TOPBAR|BELT|TAIL|PALATAL HOOK|.* BAR)"
+)
 """Letters with a sign that is part of them, by their names."""
 
 

@@ -23,7 +23,19 @@ _PLACED: Final = frozenset({"number", "figures", "front", "back", "on the back",
 _OTHER_QUESTION: Final = frozenset({"other question", "who"})
 _OTHER_ANSWER: Final = frozenset({"ordinary", "head", "belongings"})
 _NO_OTHER_ANSWER: Final = frozenset(
-    {"signs", "figures", "number", "string", "digit", "some words", "word", "code", "key", "predicate", "question"}
+    {
+        "signs",
+        "figures",
+        "number",
+        "string",
+        "digit",
+        "some words",
+        "word",
+        "code",
+        "key",
+        "predicate",
+        "question",
+    }
 )
 """What secrets are made of, and verbs."""
 _ANOTHER_THING: Final = frozenset({"stop", "head", "ordinary"})
@@ -53,7 +65,7 @@ class Clause:
         if self._without and not negs <= set(self._without):  # "we cannot go on without your password"
             self._needed = self._without[0]
             self._negs, self._without, self._negs_after = [], [], []
-        self._questions = sorted({*self._places("question"), *self._places("other question")})
+        self._questions = self._places("question")
         self.questions = bool(self._questions)
         """It asks how, when or why."""
         self.examples = self._places("such as")
@@ -113,9 +125,7 @@ class Clause:
             ),
             at,
         )
-        return owner > at and (
-            self.marks[owner].unknown or not self.roles[owner].isdisjoint(_OTHER_ANSWER)
-        )
+        return owner > at and (self.marks[owner].unknown or not self.roles[owner].isdisjoint(_OTHER_ANSWER))
 
     def _places(self, role: str) -> list[int]:
         return [at for at, roles in enumerate(self.roles) if role in roles]

@@ -153,7 +153,8 @@ def put_together(words: Sequence[str]) -> tuple[str, ...]:
     """The words with pieces joined that name a secret only together: "pa ss wo rd", "papa alpha sierra …"."""
     starts, ends = _starts_and_ends()
     if not any(
-        word in starts or (turned := word[::-1]) in starts or turned in ends or word in _NATO for word in words
+        word in starts or (turned := word[::-1]) in starts or turned in ends or word in _NATO
+        for word in words
     ):
         return tuple(words)
     joined: list[str] = []

@@ -223,7 +223,11 @@ class _Found:
                     begged = clause.own and clause.asks and each.asked
                     last = first + len(sentence) if each.described else self._clause
                     self._named.append((each, begged, example, self._sentence, last))
-            if self._denied and not clause.denies and (clause.refers or (clause.refers_back and clause.says_it)):
+            if (
+                self._denied
+                and not clause.denies
+                and (clause.refers or (clause.refers_back and clause.says_it))
+            ):
                 sense, text = self._denied[-1]
                 again = Named(
                     sense if clause.refers else Sense(sense.kind, "doubtful"),

@@ -33,7 +33,10 @@ _GROUP: Final = r"\(?(?:\?:)?([1-9]?)(?:\\d|\[0-9\])\{(\d{1,2})\}(?:\[? ?-?\]?\?
 _DIGITS_SHOWN: Final = (
     r"(?i)(?:e\.?g\.?|example:?|z\.\s?b\.)?\s?(\d{3,4}|\d{16})(?: (?:or|oder|ou|o) (\d{3,4}))?"
 )
-_PLACES: Final = r"(?i)(?:digits?|numbers?|ziffern?|chiffres?|cifras?|cijfers?|цифры)?\s?(\d{1,2})\s?(?:to|-|–|bis|à|a|t/m|по)\s?(\d{1,2})"
+_PLACES: Final = (
+    r"(?i)(?:digits?|numbers?|ziffern?|chiffres?|cifras?|cijfers?|цифры)?\s?"
+    r"(\d{1,2})\s?(?:to|-|–|bis|à|a|t/m|по)\s?(\d{1,2})"
+)
 _BLANKS: Final = r"(?:[_▢□]\s?){4,8}|(?:[\dX#_•*]{4}[ -]){3}[\dX#_•*]{4}|\d{3}[ -]\d{3}"
 """Places for digits: "_ _ _ _", "XXXX XXXX XXXX XXXX", "000 000"."""
 _WORDS: Final = r"\((?:\\w|\[a-z\])\+?(?:\{[\d,]+\})?(?: |\\s)\+?\)\{(?:11|14|17|20|23)\}"
@@ -69,7 +72,11 @@ _NOTORIOUS: Final = frozenset(
         "passw0rd",
         "p@ssw0rd",
         "changeme",
-        "iloveyou", "qwerty", "dragon", "monkey", "abc12345",
+        "iloveyou",
+        "qwerty",
+        "dragon",
+        "monkey",
+        "abc12345",
     }
     | {
         "trustno1",
@@ -84,7 +91,9 @@ _NOTORIOUS: Final = frozenset(
 _CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
 _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
 _BEGUN: Final = (
-    r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_|hooks\.slack\.com/services/T|AIza\w{4})"
+    r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
+    r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
+    r"|hooks\.slack\.com/services/T|AIza\w{4})"
 )
 _PRINTING: Final = (
     r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"
@@ -152,7 +161,9 @@ def _grouped_digits(pattern: str) -> int:
     groups = list(re.finditer(_GROUP, bare))
     if not groups or "".join(group[0] for group in groups) != bare:
         return 0
-    return sum((len(first) + int(size)) * int(times or 1) for first, size, times, _ in (g.groups() for g in groups))
+    return sum(
+        (len(first) + int(size)) * int(times or 1) for first, size, times, _ in (g.groups() for g in groups)
+    )
 
 
 def pattern_of(field: Carrier) -> str:
@@ -265,8 +276,13 @@ def _seed_words(text: str) -> str | None:
 
 _ONE_SIGN: Final = r"[0-9A-Za-zА-Яа-я]"
 _RANGE: Final = r"(\w{1,6})\s?(?:-|–|to|bis|à)\s?(\w{1,6})"
-_VALUE: Final = r"(?<![\w.])(?:\d{3,}(?:[ -]\d{3,})*|(?=\w*[A-Za-z])(?=\w*\d)\w{5,}[!$%&?*#]*)(?![\w.])(?!\s(?:days|weeks|months|years|hours|signs|characters))"
-_LOOKS_TYPED: Final = r"\d{2}(?:-\d{2}){2}|(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+_VALUE: Final = (
+    r"(?<![\w.])(?:\d{3,}(?:[ -]\d{3,})*|(?=\w*[A-Za-z])(?=\w*\d)\w{5,}[!$%&?*#]*)(?![\w.])"
+    r"(?!\s(?:days|weeks|months|years|hours|signs|characters))"
+)
+_LOOKS_TYPED: Final = (
+    r"\d{2}(?:-\d{2}){2}|(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+)
 
 
 def enumerates_signs(field: Choice | Choices) -> bool:
@@ -277,7 +293,9 @@ def enumerates_signs(field: Choice | Choices) -> bool:
 
 def shows_a_value(text: str) -> bool:
     """Whether a yes-or-no question names a value: "Is 4711 your PIN?". "90 days" is none."""
-    return re.search(_VALUE, text) is not None or not _NOTORIOUS.isdisjoint(text.lower().rstrip("?!. ").split())
+    return re.search(_VALUE, text) is not None or not _NOTORIOUS.isdisjoint(
+        text.lower().rstrip("?!. ").split()
+    )
 
 
 def enumerates_values(field: Choice | Choices) -> bool:
@@ -299,11 +317,38 @@ _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\
 _UNUSUAL: Final = r"[^\w\s,?!()]|_|[a-z][A-Z]|[A-Z]{3}|[A-Za-z]\d|\d[A-Za-z]"
 """Signs and letters that no ordinary sentence has, and every beginning of a key does."""
 _COMMAND_WORDS: Final = frozenset(
-    "gh aws kubectl op vault pass heroku npm git wg bw lpass type run execute enter echo printenv print cat less head"
-    " more".split()
+    {
+        "gh",
+        "aws",
+        "kubectl",
+        "op",
+        "vault",
+        "pass",
+        "heroku",
+        "npm",
+        "git",
+        "wg",
+        "bw",
+        "lpass",
+        "type",
+        "run",
+        "more",
+    }
+    | {"execute", "enter", "echo", "printenv", "print", "cat", "less", "head"}
 )
 """Words that commands begin with."""
-_SAYS_BEGIN: Final = ("start", "begin", "commenc", "empiez", "comienz", "inizi", "comec", "zaczyna", "начина", "prefix")
+_SAYS_BEGIN: Final = (
+    "start",
+    "begin",
+    "commenc",
+    "empiez",
+    "comienz",
+    "inizi",
+    "comec",
+    "zaczyna",
+    "начина",
+    "prefix",
+)
 _SAID_TO_BEGIN: Final = (
     r"(?i:\b(?:start|begin|beginn|commenc|empiez|comienz|inizi|comec|zaczyna|начина|prefix)\w*)\s(?:\w{1,5}\s){0,2}[\"'`“„«]?"
     r"([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"

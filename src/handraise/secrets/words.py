@@ -18,7 +18,8 @@ from handraise.secrets.disguises import decoded, decoded_base64, put_together, s
 from handraise.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, UNKNOWN_HEAD, Entry, Lexicon, lexicon
 
 _ABBREVIATED: Final = re.compile(
-    r"\b(?:(no)|(pvt|nr|nro|num|tel|dvs|bzw|ev|e\.v|inkl|st|c|n|e\.g|eg|i\.e|z\. ?b|p\. ?ej|p\. ?ex|bijv|напр))\.(?=\s|$)",
+    r"\b(?:(no)|(pvt|nr|nro|num|tel|dvs|bzw|ev|e\.v|inkl|st|c|n|e\.g|eg|i\.e|z\. ?b|p\. ?ej|p\. ?ex|bijv|напр))"
+    r"\.(?=\s|$)",
     re.IGNORECASE,
 )
 _COLON_ENDING: Final = re.compile(
