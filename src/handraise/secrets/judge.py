@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from handraise.errors import SecretInForm
-from handraise.forms import Choice, Choices, Flag, Form, Text
+from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.forms.formats import FORMATS
 from handraise.secrets.finding import CALLED, NUMERIC, SecretFinding, tier_of
-from handraise.secrets.lexicon import lexicon
+from handraise.secrets.lexicon import Rule, lexicon
 from handraise.secrets.reading import Mention, Reading, as_written, read
 from handraise.secrets.shape import (
     Carrier,
@@ -44,7 +45,7 @@ _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
-BY_SHAPE: Final = frozenset({"card_number", "cvv"})
+_BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 """The digits of several fields give these away without a doubt. All else that questions ask together is one."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
@@ -160,16 +161,22 @@ def _asked_for(label: _Label, context: frozenset[str], strict: bool) -> Mention 
         *_completed(label, context),
         *_shown(label, context),
     }
-    for mention in sorted(mentions, key=gravity):
+    for mention in sorted(mentions, key=_gravity):
         if label.fits(mention) and _counts(mention, context, strict):
             return mention
     wants_email = isinstance(label.field, Text) and label.field.format == "email"
     return Mention("personal_data", True, True, True) if strict and wants_email else None
 
 
-def gravity(mention: Mention) -> tuple[bool, int, bool, int]:
+def _gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
     """A key to sort by: the firmest and gravest comes first."""
-    return mention.doubtful, tier_of(mention.kind), not mention.firm, _KINDS.index(mention.kind)
+    return (
+        mention.doubtful,
+        tier_of(mention.kind),
+        not mention.firm,
+        _KINDS.index(mention.kind),
+        mention.words,
+    )
 
 
 def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
@@ -177,7 +184,7 @@ def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
         return False
     if mention.homonym and _OTHER_MATTER in context and context.isdisjoint(_CREDENTIAL):
         return False
-    if mention.kind in BY_SHAPE and "playing" in context and "paying" not in context:
+    if mention.kind in _BY_SHAPE and "playing" in context and "paying" not in context:
         return False
     return mention.firm or f"unless {mention.kind}" not in context
 
@@ -238,7 +245,7 @@ def _asked_by_message(
     yield from found.items()
     if not found and {"ordinary", "elsewhere"}.isdisjoint(request.roles) and not request.denies:
         about = [each for each in request.own if each.firm and each.closing and each.kind != "personal_data"]
-        for each in sorted(about, key=gravity)[:1]:
+        for each in sorted(about, key=_gravity)[:1]:
             yield from ((label.field.name, each._replace(doubtful=True)) for label in taking)
 
 
@@ -250,7 +257,7 @@ def _asked_in_two_texts(
         if label.field.title and not label.ordinary:
             whole = read(_SENTENCE_END.sub(", ", f"{message}. {label.field.title}"))
             known = request.harmless | label.title.harmless
-            for mention in sorted(whole.mentions, key=gravity):
+            for mention in sorted(whole.mentions, key=_gravity):
                 if (
                     mention.kind not in known
                     and mention.closing
@@ -273,7 +280,7 @@ def _requested(
     request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
 ) -> Iterator[tuple[str | None, Mention]]:
     """What the message asks for."""
-    for mention in sorted(request.mentions, key=gravity):
+    for mention in sorted(request.mentions, key=_gravity):
         if not mention.closing or not _counts(mention, context, strict):
             continue
         fitting = [label for label in labels if label.fits(mention)]
@@ -411,7 +418,7 @@ def _chosen(
                 each for reading in readings for each in reading.passing if values or each.kind == "otp"
             }
         answers = {each for each in owned if each.kind == "security_answer" and not isinstance(field, Flag)}
-        for mention in sorted(owned if narrowed else answers, key=gravity):
+        for mention in sorted(owned if narrowed else answers, key=_gravity):
             if mention.kind != "personal_data" and _counts(mention, context, strict=False):
                 yield field.name, mention._replace(words=(*mention.words, "options that narrow it down"))
                 break
@@ -448,3 +455,165 @@ def finding_of(field: str | None, mention: Mention, texts: list[str]) -> SecretF
     return SecretFinding(
         field, tier_of(mention.kind), mention.kind, f"{place} asks for {called}.", words=mention.words
     )
+
+
+_REMEMBERED: Final = 8
+"""How many questions before this one count."""
+_LONGEST: Final = 500
+"""So much of an earlier message."""
+
+
+_SOURCES: Final = (
+    ("otp", frozenset({"on phone", "arrived"})),
+    ("otp", frozenset({"message"})),
+    ("otp", frozenset({"gadget"})),
+    ("seed_phrase", frozenset({"wallet app"})),
+    ("password", frozenset({"vault app"})),
+    ("password", frozenset({"home network"})),
+    ("private_key", frozenset({"key file"})),
+    ("card_number", frozenset({"card", "paying"})),
+)
+"""Things that hold a secret. After a question about one of them, "What does it say?" asks for that secret."""
+_POINTING: Final = frozenset({"again", "seen", "look", "says", "copy it", "contents", "figures", "number"})
+
+
+def _points(asked: Reading) -> bool:
+    """Whether a question is about what was named before, and names nothing itself."""
+    if not (asked.generic or {"ordinary", "head"}.isdisjoint(asked.roles)):
+        return False
+    return asked.generic or asked.refers_back or not asked.roles.isdisjoint(_POINTING)
+
+
+class CallReading:
+    """The questions of one call, as they are asked; each is judged with what was asked before it."""
+
+    def __init__(self) -> None:
+        self._earlier: list[tuple[str, Form[Any]]] = []
+
+    def judge(self, message: str, form: Form[Any], *, strict: bool = False) -> tuple[SecretFinding, ...]:
+        """What `judge_form` finds, and what only the questions together ask for."""
+        findings = judge_form(message, form, strict=strict)
+        if all(finding.doubtful for finding in findings):
+            findings += self.judge_together(message, form, {finding.field for finding in findings})
+        return findings
+
+    def judge_together(
+        self, message: str, form: Form[Any], known: Set[str | None] = frozenset()
+    ) -> tuple[SecretFinding, ...]:
+        """What only the questions together ask for, but for the fields that are `known` already.
+
+        The same question may be judged again: it counts once.
+        """
+        now = (message[:_LONGEST], form.fields)
+        self._earlier = [each for each in self._earlier if (each[0], each[1].fields) != now]
+        findings = self._together(message, form, known) if self._earlier else ()
+        self._earlier = [*self._earlier, (message[:_LONGEST], form)][-_REMEMBERED:]
+        return findings
+
+    def _together(self, message: str, form: Form[Any], known: Set[str | None]) -> tuple[SecretFinding, ...]:
+        fields = [
+            field
+            for field in form.fields
+            if isinstance(field, Text) and field.name not in known and _says_little(field)
+        ]
+        if not fields:
+            return ()
+        if (named := self._named_before(message)) is not None:
+            now = read(message)
+            doubtful = named.doubtful or not (named.firm and (now.generic or now.refers_back))
+            named = named._replace(doubtful=doubtful)
+            return tuple(finding_of(each.name, named, self._texts(message, form)) for each in fields)
+        if (completed := self._completed(message, fields)) is not None:
+            return tuple(finding_of(each.name, completed, self._texts(message, form)) for each in fields)
+        return self._as_one_form(message, form)
+
+    def _named_before(self, message: str) -> Mention | None:
+        """A secret of the person's that the questions before are about, if this one has no matter of its own."""
+        now = read(message)
+        if now.denies or not (now.generic or {"ordinary", "head"}.isdisjoint(now.roles)):
+            return None
+        for reading in self._readings():
+            for mention in sorted(reading.own | reading.mentions | reading.passing, key=_gravity):
+                named = now.generic or now.refers_back or not mention.doubtful
+                if mention.kind != "personal_data" and not reading.denies and named:
+                    return mention
+        return None
+
+    def _completed(self, message: str, fields: list[Text]) -> Mention | None:
+        """Words that ask for a secret only together, in different questions: "id_rsa", then "Paste its content"."""
+        before = frozenset().union(*(reading.roles for reading in self._readings()))
+        asked = read(message)
+        if not asked.denies and "other question" not in asked.roles and _points(asked):
+            for kind, groups in _SOURCES:
+                if groups <= before:
+                    return Mention(kind, True, True, True, asked.generic, words=tuple(sorted(groups)))
+        now = asked.roles.union(*(read(field.title or field.name).roles for field in fields))
+        said = before | now
+        mentions = [
+            Mention(rule.kind, True, True, True, rule.doubtful, words=(rule.first, *rule.others))
+            for role in said
+            for rule in lexicon().rules.get(role, ())
+            if rule.others and said.issuperset(rule.others) and _needs_both(rule, before, now)
+        ]
+        return min(mentions, key=_gravity, default=None)
+
+    def _texts(self, message: str, form: Form[Any]) -> list[str]:
+        return [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]
+
+    def _readings(self) -> list[Reading]:
+        texts = [message for message, _ in self._earlier]
+        for _, form in self._earlier:
+            for field in form.fields:
+                texts.append(field.title or "")
+                if isinstance(field, Choice | Choices):
+                    texts += [option.label for option in field.options[:5]]
+        return [read(text) for text in texts if text]
+
+    def _as_one_form(self, message: str, form: Form[Any]) -> tuple[SecretFinding, ...]:
+        """What a form with the fields of all questions would ask for."""
+        earlier = [
+            _titled(field, asked)
+            for asked, before in self._earlier
+            for field in before.fields
+            if not isinstance(field, Flag)
+        ]
+        now = [_titled(field, message) for field in form.fields]
+        fields = {f"{number} {field.name}": field for number, field in enumerate([*earlier, *now])}
+        if len(fields) < 2:
+            return ()
+        messages = " ".join(each for each, _ in self._earlier)
+        whole = Form.by_hand(*(_renamed(field, name) for name, field in fields.items()))
+        mine = {
+            f"{number} {field.name}": field.name for number, field in enumerate(form.fields, len(earlier))
+        }
+        return tuple(
+            replace(found, field=mine[found.field])
+            if found.kind in _BY_SHAPE
+            else _doubt(mine[found.field], found.kind, found.words, [])
+            for found in judge_form(f"{messages} {message}", whole)
+            if found.field in mine
+        )
+
+
+def _needs_both(rule: Rule, before: Set[str], now: Set[str]) -> bool:
+    """Whether the rule is only complete with this question and those before it."""
+    groups = {rule.first, *rule.others}
+    return not groups.isdisjoint(before) and not groups.isdisjoint(now) and not groups <= now
+
+
+def _titled(field: Field, message: str) -> Field:
+    """The field with its question as the title, if it has none of its own."""
+    return field if field.title else replace(field, title=message)
+
+
+def _renamed(field: Field, name: str) -> Field:
+    return replace(field, name=name, title=field.title or field.name)
+
+
+def _says_little(field: Text) -> bool:
+    label = read(field.title or field.name)
+    return label.generic or {"ordinary", "head"}.isdisjoint(label.roles)
+
+
+def _doubt(field: str, kind: str, words: tuple[str, ...], texts: list[str]) -> SecretFinding:
+    return finding_of(field, Mention(kind, True, True, True, True, words=words), texts)
