@@ -195,16 +195,20 @@ _SIZES: Final = {"six", "sixteen", "four"}
 def _lend_groups(draft: _Draft) -> None:
     """Let a phrase of a group belong to the groups of its own words too: "we sent" is about something sent.
 
-    A phrase that names a secret, or something harmless, is only what it is.
+    "Never share" still denies. A phrase that names a secret, or something harmless, is only what it is.
     """
     groups = {group for rule in draft.rules for group in (rule.first, *rule.others)} | _SIZES
     for phrase, roles in draft.phrases.items():
-        if groups.isdisjoint(roles) or "benign" in roles or _senses(roles):
+        if groups.isdisjoint(roles) or not {"benign", "neg"}.isdisjoint(roles) or _senses(roles):
             continue
         spoken = reduce(or_, roles.values()) | COMMON
         for part in _parts(phrase):
             for role, languages in draft.phrases.get(part, {}).items():
-                if role in groups and role not in _FILLERS and languages & spoken:
+                if (
+                    (role in groups or (role == "neg" and "secrecy" in roles))
+                    and languages & spoken
+                    and role not in _FILLERS
+                ):
                     roles[role] = roles.get(role, 0) | (languages & spoken)
 
 

@@ -4,8 +4,8 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
 
     message | name: title / description {"pattern": "…"} | name >> next message | name: title
 
-`open`, `held_back` and `fresh`: the detector was built with them in view, `held_back` and `fresh` after a first
-measurement. `final` and `final2` are held back still: nobody looks at their lines, only at totals.
+The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
+`wide` was written kind by kind before the rules for it. Sets that no author of the detector has seen are not here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from handraise.forms import Form, parse_form
 from handraise.revisions import Revision
 
 DATA = Path(__file__).parent / "data" / "hostile"
-Half = Literal["open", "held_back", "fresh", "final", "final2"]
+Half = Literal["open", "held_back", "fresh", "final", "final2", "wide"]
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL

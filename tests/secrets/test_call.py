@@ -71,3 +71,25 @@ def test_a_seed_phrase_word_by_word_is_doubtful() -> None:
     for message in ("First word of the twelve", "Second word"):
         reading.judge(message, form)
     assert [found.kind for found in reading.judge("Third word", form)] == ["seed_phrase"]
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("first", "then", "kind"),
+    [
+        ("Did a message from us arrive?", "Tell us the number in it.", "otp"),
+        ("Open your password manager.", "Paste it here.", "password"),
+        ("Is there a file called .env in your project?", "What does it say?", "private_key"),
+        ("Do you remember your password?", "Then write it here.", "password"),
+    ],
+)
+def test_a_question_that_points_back_asks_for_what_was_named(first: str, then: str, kind: str) -> None:
+    reading = CallReading()
+    assert not reading.judge(first, READY)
+    assert {each.kind for each in reading.judge(then, VALUE)} == {kind}
+
+
+def test_a_question_with_a_matter_of_its_own_points_nowhere() -> None:
+    reading = CallReading()
+    assert not reading.judge("Did a message from us arrive?", READY)
+    assert not reading.judge("Which day was that?", Form.by_hand(Text("day", title="Day")))

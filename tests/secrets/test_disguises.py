@@ -30,6 +30,11 @@ from handraise.secrets.disguises import decoded, put_together
         "papa alpha sierra sierra whiskey oscar romeo delta",
         "|>assword",
         "ipa yek",
+        "yek etavirp",
+        "ʎǝʞ ǝʇɐʌᴉɹd",
+        "sswordpa",
+        "Ƥαѕѕωσя∂",
+        "privat3 k3y",
     ],
 )
 def test_a_disguised_word_is_found(title: str) -> None:

@@ -316,3 +316,52 @@ def test_a_finding_rests_on_words_of_the_form() -> None:
     assert found.words == ("API-nyckel",)
     [found] = judge_form("We sent you an SMS", Form.by_hand(Text("code")))
     assert found.words == ("code", "We sent")
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("title", "harmless"),
+    [
+        ("What opens your mailbox?", "Which program opens your mailbox?"),
+        ("What do you type at the front door when you come home?", "How often do you open the front door?"),
+        ("What would a thief need to get into your mail?", "Who needs to get into the building?"),
+        ("What do you enter after your user name?", "What comes after the login page?"),
+        ("What would you have to change after a break-in?", "What would you change after the workshop?"),
+        ("What did the text message we sent a moment ago say?", "What should the text message say?"),
+    ],
+)
+def test_a_description_is_told_from_a_question_about_something_else(title: str, harmless: str) -> None:
+    assert kinds("", Text("v", title=title))
+    assert not kinds("", Text("v", title=harmless))
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "We never store passwords, but we need yours once.",
+        "You will never be asked for your PIN by phone, only here.",
+    ],
+)
+def test_what_is_denied_and_then_wanted_is_asked_for(message: str) -> None:
+    assert kinds(message, Text("value"))
+
+
+@pytest.mark.shows("S3")
+def test_two_negations_ask() -> None:
+    assert kinds("", Text("log", title="Config", description="Do not mask anything, passwords included."))
+    assert not kinds("", Text("log", title="Config", description="Please mask all passwords."))
+
+
+@pytest.mark.shows("S3")
+def test_an_old_one_and_a_new_one_twice_are_passwords() -> None:
+    old, new, again = Text("a", title="Old"), Text("b", title="New"), Text("c", title="Repeat new")
+    assert set(kinds("Change", old, new, again).values()) == {"password"}
+    assert not kinds("Change", Text("a", title="Old name"), Text("b", title="New name"))
+
+
+@pytest.mark.parametrize(
+    "title", ["4 pins, 2 washers", "Pin 7 function", "The number on the front of the house"]
+)
+def test_what_is_counted_or_belongs_to_something_else_is_harmless(title: str) -> None:
+    assert not kinds("", Text("v", title=title))

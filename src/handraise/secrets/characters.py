@@ -37,10 +37,23 @@ _GERSHAYIM: Final = re.compile("(?<=[\u05d0-\u05ea])[\"'](?=[\u05d0-\u05ea])")
 
 # Before compatibility folding, which would turn "No" signs into the word "no".
 _BEFORE: Final = str.maketrans(
-    {"№": "nr ", "º": "", "ª": "", "°": "", "´": "'", "`": "'", "’": "'", "ʼ": "'", "״": ""}
+    {
+        "№": "nr ",
+        "º": "",
+        "ª": "",
+        "°": "",
+        "Ϲ": "C",
+        "ϲ": "c",
+        "´": "'",
+        "`": "'",
+        "’": "'",
+        "ʼ": "'",
+        "״": "",
+    }
 )
 _AFTER: Final = {
     **dict(zip("łŁøØđĐħĦıĸŀðƿ", "lLoOdDhHikldp", strict=True)),
+    **dict(zip("∂†∑∩∪¥", "dtenuy", strict=True)),
     "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE",
     **dict(zip("ةىؤئکیٱھ", "هيويكياه", strict=True)),
     **dict(zip("‐‑‒–—―−", "-------", strict=True)),
@@ -53,6 +66,12 @@ _DROPPED_MARKS: Final = (
     (0x0300, 0x036F), (0x0483, 0x0489), (0x0591, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x0670, 0x0670),
     (0x06D6, 0x06DC), (0x06DF, 0x06E8), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F),
 )  # fmt: skip
+
+
+_HOOKED: Final = re.compile(
+    "LATIN (SMALL|CAPITAL) LETTER ([A-Z]) WITH (?:HOOK|STROKE|TOPBAR|BELT|TAIL|PALATAL HOOK|.* BAR)"
+)
+"""Letters with a sign that is part of them, by their names."""
 
 
 class _Fold(dict[int, str]):
@@ -68,6 +87,8 @@ class _Fold(dict[int, str]):
 def _without_marks(code: int) -> str:
     if any(first <= code <= last for first, last in _DROPPED_MARKS):
         return ""
+    if 0x0180 <= code <= 0x024F and (hooked := _HOOKED.fullmatch(unicodedata.name(chr(code), ""))):
+        return hooked[2].lower() if hooked[1] == "SMALL" else hooked[2]
     if code < 0x0700 or 0x1E00 <= code <= 0x1FFF:  # Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic
         return unicodedata.normalize("NFD", chr(code))[0]
     return chr(code)
@@ -90,8 +111,8 @@ def fold(text: str) -> str:
 
 _CAPITALS: Final = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧΣАВЕЅІЈКМНОРСТУХԁԌ", "abezhikmnoptyxeabesijkmhopctyxdg")
 _TO_LATIN: Final = str.maketrans(
-    "ᑭᗩᔕᗯᖇᗪᑕᗷᖴᕼᒍᒪᗰᑎᑫᑌᐯ᙭шщяэцчаеѕіјкмнорстухгԁԛԝһӏьѡвпиѵαβεηικνορτυχωγμζσςօոսհցզաꓑꓮꓢꓪꓳꓣꓓꓔꓗꓰꓠꓲℓᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᎩ",
-    "paswrdcbfhjlmnquvxwwreuyaesijkmhopctyxrdqwhlbwbnuvabenikvoptuxwyuzocounhhqwpaswordtkenilabcdeghijklmprstvwzy",
+    "ᑭᗩᔕᗯᖇᗪᑕᗷᖴᕼᒍᒪᗰᑎᑫᑌᐯ᙭шщяэцчаеѕіјкмнорстухгԁԛԝһӏьѡвпиѵ∂ʌπβαβεηικνορτυχωγμζσςօոսհցզաꓑꓮꓢꓪꓳꓣꓓꓔꓗꓰꓠꓲℓᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᎩ",
+    "paswrdcbfhjlmnquvxwwreuyaesijkmhopctyxrdqwhlbwbnuvdapbabenikvoptuxwyuzocounhhqwpaswordtkenilabcdeghijklmprstvwzy",
 )
 _MIRRORED: Final = str.maketrans("иийɴ", "nnnn")
 """A letter that looks like another one in a mirror."""

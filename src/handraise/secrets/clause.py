@@ -18,7 +18,26 @@ _ASKING: Final = frozenset({"ask", "ask after"})
 _SETTING_OUT: Final = frozenset({"ask", "set", "what"})
 _OPENING: Final = frozenset({"ask", "set", "what", "question", "who"})
 _CLOSING: Final = frozenset({"ask after", "what after"})
-_NUMBERS: Final = frozenset({"number", "figures"})
+_PLACED: Final = frozenset({"number", "figures", "front", "back", "on the back", "embossed", "sixteen"})
+"""A number and its place on a card, unless they are those of something else."""
+_OTHER_QUESTION: Final = frozenset({"other question", "who"})
+_OTHER_ANSWER: Final = frozenset({"ordinary", "head", "belongings"})
+_NO_OTHER_ANSWER: Final = frozenset(
+    {
+        "signs",
+        "figures",
+        "number",
+        "string",
+        "digit",
+        "some words",
+        "word",
+        "code",
+        "key",
+        "predicate",
+        "question",
+    }
+)
+"""What secrets are made of, and verbs."""
 _ANOTHER_THING: Final = frozenset({"stop", "head", "ordinary"})
 
 
@@ -34,8 +53,8 @@ class Clause:
             {role for role, spoken in mark.entry.roles.items() if spoken & languages} for mark in marks
         ]
         for at in range(len(marks) - 2):
-            if not _NUMBERS.isdisjoint(self.roles[at]) and self._of_something_else(at):
-                self.roles[at] -= _NUMBERS
+            if not _PLACED.isdisjoint(self.roles[at]) and self._of_something_else(at):
+                self.roles[at] -= _PLACED
         self.asks = any(not _ASKING.isdisjoint(roles) for roles in self.roles)
         self._buts = self._places("but")
         self._denied_before = denied_before and not self.asks and not self._buts
@@ -51,6 +70,7 @@ class Clause:
         """It asks how, when or why."""
         self.examples = self._places("such as")
         self.about_someone = any("who" in roles for roles in self.roles)
+        self.asks_something_else = self._asks_something_else()
         self.ascii = all(mark.text.isascii() for mark in marks)
         self.own = any(
             "your" in roles or " your " in f" {mark.text} "
@@ -64,6 +84,9 @@ class Clause:
             mark.filler or "what" in roles for mark, roles in zip(marks, self.roles, strict=True)
         )
         """It asks for what was named before: "Enter it here"."""
+        self.says_it = any("it" in roles for roles in self.roles)
+        self.refers = any("refers" in roles for roles in self.roles)
+        """It asks for what was denied before: "but we need yours"."""
         self.bare = all(mark.filler or mark.names_secret for mark in marks)
         """It names nothing else."""
 
@@ -76,14 +99,33 @@ class Clause:
                 break
         return not _CLOSING.isdisjoint(self.roles[-1])
 
+    def _asks_something_else(self) -> bool:
+        """ "Which program opens your mail?", "How often do you sign in?": the answer is a program, a number."""
+        if any("often" in roles for roles in self.roles):
+            return True
+        for place, (mark, roles) in enumerate(zip(self.marks, self.roles, strict=True)):
+            if not roles.isdisjoint(_OTHER_QUESTION):
+                return True
+            if "which" in roles and " " not in mark.text:
+                asked = self.roles[place + 1] if place + 1 < len(self.marks) else set()
+                return not asked.isdisjoint(_OTHER_ANSWER) and asked.isdisjoint(_NO_OTHER_ANSWER)
+            if not mark.filler:
+                return False
+        return False
+
     def _of_something_else(self, at: int) -> bool:
-        """ "The number of the parcel": a number with an owner is no code."""
+        """ "The number of the parcel", "the front of the house": with an owner, they are no code and no card's."""
         if "of" not in self.roles[at + 1] or "stop" in self.roles[at + 1]:
             return False
         owner = next(
-            (place for place in range(at + 2, len(self.marks)) if "the" not in self.roles[place]), at
+            (
+                place
+                for place in range(at + 2, len(self.marks))
+                if "the" not in self.roles[place] and not self.marks[place].filler
+            ),
+            at,
         )
-        return owner > at and (self.marks[owner].unknown or "ordinary" in self.roles[owner])
+        return owner > at and (self.marks[owner].unknown or not self.roles[owner].isdisjoint(_OTHER_ANSWER))
 
     def _places(self, role: str) -> list[int]:
         return [at for at, roles in enumerate(self.roles) if role in roles]
@@ -260,7 +302,11 @@ def _head_before(clause: Clause, at: int, head_first: int) -> bool:
 
 
 def _counted(clause: Clause, at: int) -> bool:
-    """ "Number of tokens", "количество попыток ввода пароля": how many, not which."""
+    """ "Number of tokens", "количество попыток ввода пароля", "4 pins": how many, not which. "Pin 7" is one of many."""
+    if clause.marks[at].text.endswith("s") and at and clause.marks[at - 1].text.isdigit():
+        return True
+    if clause.marks[at].text == "pin" and at + 1 < len(clause.marks) and clause.marks[at + 1].text.isdigit():
+        return True
     for roles in clause.roles_before(at):
         if "count" in roles:
             return True
@@ -277,7 +323,7 @@ def _followed_by_a_noun(clause: Clause, at: int, sense: Sense, stacking: int) ->
     if clause.languages != COMMON and not clause.languages & stacking:
         return False
     in_a_sentence = at + 2 == len(clause.marks) >= 4
-    return sense.strength == "weak" or in_a_sentence or following[0].text.endswith(_NOUN_ENDINGS)
+    return sense.strength in {"weak", "bare"} or in_a_sentence or following[0].text.endswith(_NOUN_ENDINGS)
 
 
 def _is_object_of_a_statement(clause: Clause, at: int) -> bool:

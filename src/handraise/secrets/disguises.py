@@ -35,6 +35,8 @@ _DRAWN: Final = (("|>", "p"), ("|)", "d"), ("|<", "k"), ("()", "o"), ("\\/\\/", 
 _BASE64: Final = r"[A-Za-z0-9+/]{8,64}={0,2}"
 _TURNED: Final = str.maketrans("ɐɔǝɟƃɓɥᴉıɾʞɯɹʇʌʍʎpdbqnu", "aceffghiijkmrtvwydpqbun")
 _UPSIDE_DOWN: Final = frozenset("ɐɔǝɟƃɥᴉɾʞɯɹʇʌʍʎ")
+_FLIPPED: Final = rf"(?:\w*[{''.join(sorted(_UPSIDE_DOWN))}]\w*\s+)+\w*[{''.join(sorted(_UPSIDE_DOWN))}]\w*"
+"""Several words that are upside down: the last one is the first."""
 _NATO: Final = frozenset(
     {
         "alpha",
@@ -70,11 +72,13 @@ _SHORTEST: Final = 7
 """A shorter word has too many neighbours: "token" is one letter from "taken"."""
 _SHORTEST_JOINED: Final = 6
 _MANY_PIECES: Final = 5
-_LONGEST_PIECE: Final = 6
+_LONGEST_PIECE: Final = 8
 
 
 def decoded(text: str) -> str:
     """The text with character codes, drawn letters and letters between signs put back."""
+    if not _UPSIDE_DOWN.isdisjoint(text):
+        text = re.sub(_FLIPPED, lambda found: found[0][::-1].translate(_TURNED), text)
     if "&" in text:
         text = re.sub(_ENTITY, _character, text)
         text = re.sub(r"&([A-Za-z]{2,16});", lambda found: _NAMED.get(found[1].lower(), found[0]), text)
@@ -128,6 +132,8 @@ def seen_in(word: str) -> Iterator[str]:
         yield backwards.translate(_TURNED)
     if word.isascii() and len(word) >= _SHORTEST:
         yield codecs.encode(word, "rot13")
+        doubled = word + word
+        yield from (secret for secret in _long_secrets() if len(secret) == len(word) and secret in doubled)
         if (neighbour := _neighbour(word)) is not None:
             yield neighbour
 
@@ -145,6 +151,12 @@ def decoded_base64(word: str) -> str:
 
 def put_together(words: Sequence[str]) -> tuple[str, ...]:
     """The words with pieces joined that name a secret only together: "pa ss wo rd", "papa alpha sierra …"."""
+    starts, ends = _starts_and_ends()
+    if not any(
+        word in starts or (turned := word[::-1]) in starts or turned in ends or word in _NATO
+        for word in words
+    ):
+        return tuple(words)
     joined: list[str] = []
     at = 0
     while at < len(words):

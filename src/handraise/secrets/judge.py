@@ -11,7 +11,7 @@ from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.forms.formats import FORMATS
 from handraise.secrets.finding import CALLED, NUMERIC, SecretFinding, tier_of
-from handraise.secrets.lexicon import lexicon
+from handraise.secrets.lexicon import Rule, lexicon
 from handraise.secrets.reading import Mention, Reading, as_written, read
 from handraise.secrets.shape import (
     Carrier,
@@ -19,8 +19,10 @@ from handraise.secrets.shape import (
     digits_of,
     enumerates_signs,
     enumerates_values,
+    is_mask,
     month_and_year,
     shown_kind,
+    shows_a_value,
 )
 
 _KINDS: Final = tuple(CALLED)
@@ -36,13 +38,15 @@ _CREDENTIAL: Final = _ENTERING | {
     "wallet",
 }
 """Roles of words that speak of credentials. Beside one of them, "PAT" is a token."""
-_OPENING: Final = frozenset({"access", "locked", "your"})
+_OPENING: Final = frozenset({"access", "belongings", "your"})
 """Something opens, what it opens, and that it is the person's."""
 _NAMING: Final = frozenset({"ordinary", "head"})
 _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
+_BY_SHAPE: Final = frozenset({"card_number", "cvv"})
+"""The digits of several fields give these away without a doubt. All else that questions ask together is one."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
 _MANY_OPTIONS: Final = 20
@@ -94,7 +98,7 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found: dict[str | None, Mention] = {
         label.field.name: mention for label in labels if (mention := _asked_for(label, context, strict))
     }
-    for name, mention in _word_by_word(labels, context):
+    for name, mention in (*_word_by_word(labels, context), *_childhood(labels), *_renewed(labels, context)):
         found.setdefault(name, mention)
     rest = [label for label in labels if label.field.name not in found]
     found.update(_asked_by_message(request, rest, context, strict))
@@ -102,7 +106,7 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
         rest = [label for label in rest if label.field.name not in found]
         found.update(_asked_in_two_texts(message, request, rest, context, strict))
     found.update(_asked_by_shape([label for label in rest if label.field.name not in found], context))
-    found.update(_chosen(request, form, context))
+    found.update(_chosen(message, request, form, context))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
 
@@ -145,7 +149,9 @@ def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozens
     own = (reading.roles for label in labels for reading in label[1:])
     names_secret = any(mention.asked for mention in request.mentions)
     matter = () if request.generic or names_secret else (_OTHER_MATTER,)
-    return request.roles.union(matter, *options, *own)
+    named = request.harmless.union(mention.kind for mention in request.passing)
+    counted = (f"unless {kind}" for kind in named if "other question" in request.roles)
+    return request.roles.union(matter, counted, *options, *own)
 
 
 def _asked_for(label: _Label, context: frozenset[str], strict: bool) -> Mention | None:
@@ -162,8 +168,15 @@ def _asked_for(label: _Label, context: frozenset[str], strict: bool) -> Mention 
     return Mention("personal_data", True, True, True) if strict and wants_email else None
 
 
-def _gravity(mention: Mention) -> tuple[bool, int, bool, int]:
-    return mention.doubtful, tier_of(mention.kind), not mention.firm, _KINDS.index(mention.kind)
+def _gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
+    """A key to sort by: the firmest and gravest comes first."""
+    return (
+        mention.doubtful,
+        tier_of(mention.kind),
+        not mention.firm,
+        _KINDS.index(mention.kind),
+        mention.words,
+    )
 
 
 def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
@@ -171,12 +184,16 @@ def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
         return False
     if mention.homonym and _OTHER_MATTER in context and context.isdisjoint(_CREDENTIAL):
         return False
+    if mention.kind in _BY_SHAPE and "playing" in context and "paying" not in context:
+        return False
     return mention.firm or f"unless {mention.kind}" not in context
 
 
 def _standing(label: _Label) -> Iterator[Mention]:
     """The mentions that no other text of the field takes back: a "token" titled "Token symbol" is none."""
     name, title, description = label[1:]
+    if "name only" in description.roles:
+        return
     for mention in name.mentions:
         excused = title.harmless | (frozenset() if mention.firm else description.harmless)
         if mention.kind not in excused or mention.kind in _kinds(title):
@@ -304,6 +321,8 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
             card.append((label, "three digits"))
         elif size == (4, 4) and not paying and "unlocking" in context:
             yield name, Mention("pin", True, True, True, True, words=("four", "unlocking"))
+        elif size == (4, 4) and "card" in context and "last four" not in context and len(labels) == 1:
+            yield name, Mention("pin", True, True, True, True, words=("four", "card"))
         elif 4 <= size[0] <= 8 and "delivered" in context:
             yield name, Mention("otp", True, True, True, words=(f"{size[0]} digits", "delivered"))
         elif size == (6, 6) and not _ENTERING.isdisjoint(context):
@@ -319,32 +338,58 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
 
 
 def _word_by_word(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
-    """ "Word 1", "Word 2" and so on, beside a wallet, or of twelve."""
-    words = [label for label in labels if "word" in label.shown.plain]
+    """ "Word 1", "Word 2" and so on, beside a wallet, or of twelve. With both, one is enough."""
+    words = [label for label in labels if "word" in label.shown.roles and not label.ordinary]
     wallet = not context.isdisjoint({"wallet", "wallet app"})
-    if len(words) >= (2 if wallet else 3) and (wallet or "dozen" in context):
+    dozen = "dozen" in context
+    if len(words) >= 4 - 2 * wallet - dozen and (wallet or dozen):
         for label in words:
             shown = label.field.title or label.field.name
             yield label.field.name, Mention("seed_phrase", True, True, True, not wallet, words=(shown,))
 
 
+def _childhood(labels: list[_Label]) -> Iterator[tuple[str, Mention]]:
+    """First pet, first school, mother's name: two of them are what banks ask to tell a person."""
+    asked = [label for label in labels if "first pet" in label.shown.roles | label.description.roles]
+    if len(asked) >= 2:
+        yield from (
+            (label.field.name, Mention("security_answer", True, True, True, True, words=("first pet",)))
+            for label in asked
+        )
+
+
+def _renewed(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
+    """The old one, the new one, and the new one again: a password is the only thing that is changed so."""
+    steps = ("old one", "new one", "new one again")
+    asked = [label for label in labels if not label.shown.roles.isdisjoint(steps) and not label.ordinary]
+    roles = frozenset().union(*(label.shown.roles for label in asked))
+    if len(asked) == len(labels) and (roles.issuperset(steps) or "password weak" in context):
+        for label in asked:
+            shown = label.field.title or label.field.name
+            yield label.field.name, Mention("password", True, True, True, True, words=(shown,))
+
+
 def _only_digits(label: _Label) -> bool:
     """Whether the label names nothing, or says no more than how many digits, or where they stand."""
-    if not _NAMING.isdisjoint(label.shown.roles):
+    if is_mask(label.field.title or ""):
+        return True
+    if not _NAMING.isdisjoint(label.shown.roles) and not label.shown.refers_back:
         return False
     digits = {"sixteen", "six", "three", "four", "back", "digit", "number", "code"}
     return label.shown.generic or not digits.isdisjoint(label.shown.roles)
 
 
 def _chosen(
-    request: Reading, form: Form[Any], context: frozenset[str]
+    message: str, request: Reading, form: Form[Any], context: frozenset[str]
 ) -> Iterator[tuple[str | None, Mention]]:
     """Yes or no, and choices, that narrow a secret down: "Which of these is your password?"."""
     signs = [each for each in form.fields if isinstance(each, Choice | Choices) and enumerates_signs(each)]
     for field in form.fields:
         if isinstance(field, Flag):
             readings = [request, read(field.title or ""), read(field.description or "")]
-            narrowed = any({"narrow", "part"} & reading.roles for reading in readings)
+            narrowed = any({"narrow", "part"} & reading.roles for reading in readings) or any(
+                shows_a_value(text) for text in (message, field.title or "")
+            )
         elif isinstance(field, Choice | Choices):
             readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
             values = enumerates_values(field)
@@ -356,15 +401,22 @@ def _chosen(
                 yield field.name, opens
         else:
             continue
+        readings = [
+            reading
+            for reading in readings
+            if "other question" not in reading.roles or "which" in reading.roles
+        ]
         owned = {mention for reading in readings for mention in reading.own}
         if isinstance(field, Choice | Choices):
             owned |= {
                 each
                 for reading in readings
                 for each in reading.mentions
-                if each.doubtful or each.asked or field in signs
+                if each.doubtful or each.asked or values or field in signs or each.kind == "security_answer"
             }
-            owned |= {each for reading in readings for each in reading.passing if each.kind == "otp"}
+            owned |= {
+                each for reading in readings for each in reading.passing if values or each.kind == "otp"
+            }
         answers = {each for each in owned if each.kind == "security_answer" and not isinstance(field, Flag)}
         for mention in sorted(owned if narrowed else answers, key=_gravity):
             if mention.kind != "personal_data" and _counts(mention, context, strict=False):
@@ -407,10 +459,29 @@ def finding_of(field: str | None, mention: Mention, texts: list[str]) -> SecretF
 
 _REMEMBERED: Final = 8
 """How many questions before this one count."""
-_BY_SHAPE: Final = frozenset({"card_number", "cvv"})
-"""The digits of several fields give these away without a doubt. All else that questions ask together is one."""
 _LONGEST: Final = 500
 """So much of an earlier message."""
+
+
+_SOURCES: Final = (
+    ("otp", frozenset({"on phone", "arrived"})),
+    ("otp", frozenset({"message"})),
+    ("otp", frozenset({"gadget"})),
+    ("seed_phrase", frozenset({"wallet app"})),
+    ("password", frozenset({"vault app"})),
+    ("password", frozenset({"home network"})),
+    ("private_key", frozenset({"key file"})),
+    ("card_number", frozenset({"card", "paying"})),
+)
+"""Things that hold a secret. After a question about one of them, "What does it say?" asks for that secret."""
+_POINTING: Final = frozenset({"again", "seen", "look", "says", "copy it", "contents", "figures", "number"})
+
+
+def _points(asked: Reading) -> bool:
+    """Whether a question is about what was named before, and names nothing itself."""
+    if not (asked.generic or {"ordinary", "head"}.isdisjoint(asked.roles)):
+        return False
+    return asked.generic or asked.refers_back or not asked.roles.isdisjoint(_POINTING)
 
 
 class CallReading:
@@ -448,11 +519,12 @@ class CallReading:
         if not fields:
             return ()
         if (named := self._named_before(message)) is not None:
-            doubtful = named.doubtful or not (named.firm and read(message).generic)
+            now = read(message)
+            doubtful = named.doubtful or not (named.firm and (now.generic or now.refers_back))
             named = named._replace(doubtful=doubtful)
             return tuple(finding_of(each.name, named, self._texts(message, form)) for each in fields)
         if (completed := self._completed(message, fields)) is not None:
-            return tuple(_doubt(field.name, *completed, self._texts(message, form)) for field in fields)
+            return tuple(finding_of(each.name, completed, self._texts(message, form)) for each in fields)
         return self._as_one_form(message, form)
 
     def _named_before(self, message: str) -> Mention | None:
@@ -461,31 +533,29 @@ class CallReading:
         if now.denies or not (now.generic or {"ordinary", "head"}.isdisjoint(now.roles)):
             return None
         for reading in self._readings():
-            for mention in sorted(reading.own | reading.mentions | reading.passing):
-                named = now.generic or not mention.doubtful
+            for mention in sorted(reading.own | reading.mentions | reading.passing, key=_gravity):
+                named = now.generic or now.refers_back or not mention.doubtful
                 if mention.kind != "personal_data" and not reading.denies and named:
                     return mention
         return None
 
-    def _completed(self, message: str, fields: list[Text]) -> tuple[str, tuple[str, ...]] | None:
+    def _completed(self, message: str, fields: list[Text]) -> Mention | None:
         """Words that ask for a secret only together, in different questions: "id_rsa", then "Paste its content"."""
         before = frozenset().union(*(reading.roles for reading in self._readings()))
         asked = read(message)
-        repeats = asked.generic or not asked.roles.isdisjoint({"again", "seen"})
-        if repeats and before >= {"delivered", "on phone"}:
-            return "otp", ("delivered", "on phone")
+        if not asked.denies and "other question" not in asked.roles and _points(asked):
+            for kind, groups in _SOURCES:
+                if groups <= before:
+                    return Mention(kind, True, True, True, asked.generic, words=tuple(sorted(groups)))
         now = asked.roles.union(*(read(field.title or field.name).roles for field in fields))
-        for rule in (rule for role in before | now for rule in lexicon().rules.get(role, ())):
-            groups = {rule.first, *rule.others}
-            if (
-                rule.others
-                and groups <= before | now
-                and groups & now
-                and groups & before
-                and not groups <= now
-            ):
-                return rule.kind, tuple(sorted(groups))
-        return None
+        said = before | now
+        mentions = [
+            Mention(rule.kind, True, True, True, rule.doubtful, words=(rule.first, *rule.others))
+            for role in said
+            for rule in lexicon().rules.get(role, ())
+            if rule.others and said.issuperset(rule.others) and _needs_both(rule, before, now)
+        ]
+        return min(mentions, key=_gravity, default=None)
 
     def _texts(self, message: str, form: Form[Any]) -> list[str]:
         return [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]
@@ -502,9 +572,13 @@ class CallReading:
     def _as_one_form(self, message: str, form: Form[Any]) -> tuple[SecretFinding, ...]:
         """What a form with the fields of all questions would ask for."""
         earlier = [
-            field for _, before in self._earlier for field in before.fields if not isinstance(field, Flag)
+            _titled(field, asked)
+            for asked, before in self._earlier
+            for field in before.fields
+            if not isinstance(field, Flag)
         ]
-        fields = {f"{number} {field.name}": field for number, field in enumerate([*earlier, *form.fields])}
+        now = [_titled(field, message) for field in form.fields]
+        fields = {f"{number} {field.name}": field for number, field in enumerate([*earlier, *now])}
         if len(fields) < 2:
             return ()
         messages = " ".join(each for each, _ in self._earlier)
@@ -519,6 +593,17 @@ class CallReading:
             for found in judge_form(f"{messages} {message}", whole)
             if found.field in mine
         )
+
+
+def _needs_both(rule: Rule, before: Set[str], now: Set[str]) -> bool:
+    """Whether the rule is only complete with this question and those before it."""
+    groups = {rule.first, *rule.others}
+    return not groups.isdisjoint(before) and not groups.isdisjoint(now) and not groups <= now
+
+
+def _titled(field: Field, message: str) -> Field:
+    """The field with its question as the title, if it has none of its own."""
+    return field if field.title else replace(field, title=message)
 
 
 def _renamed(field: Field, name: str) -> Field:

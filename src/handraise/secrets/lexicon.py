@@ -107,7 +107,7 @@ class Lexicon:
         for length in range(len(word), 2, -1):
             stem, ending = word[:length], word[length:]
             longest = min(self.stems.get(stem, -1), length)
-            if len(ending) <= longest and not (ending and self.is_head(ending)):
+            if len(ending) <= longest and not (ending and (ending.isdigit() or self.is_head(ending))):
                 yield stem + "*"
 
     def is_head(self, word: str) -> bool:

@@ -17,6 +17,7 @@ from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.shape import Hint, quoted_in
 from handraise.secrets.words import Mark, clauses, languages_of, marks_of, words_of
 
+_ASKING: Final = frozenset({"ask", "ask after", "what"})
 _DENYING: Final = frozenset({"neg", "neg after", "without"})
 _NEVER_ELSE: Final = frozenset({"pin", "otp", "cvv", "card_number"})
 """With "your" in front of it, the word has no other meaning."""
@@ -85,6 +86,8 @@ class Reading:
     """The secret that it shows the beginning or an example of."""
     passing: frozenset[Mention] = frozenset()
     """What it only mentions: "Did you get the code by SMS?"."""
+    refers_back: bool = False
+    """It asks for what was named before: "Type it here"."""
     own: frozenset[Mention] = frozenset()
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
 
@@ -106,8 +109,11 @@ def _read(text: str) -> Reading:
     plain, generic = _plain(marks), _generic(marks)
     roles = frozenset(role for mark in marks for role in mark.entry.roles)
     names = any(mark.entry.senses for mark in marks)
-    if not names and _DENYING.isdisjoint(roles) and not _describes(roles):
-        return Reading(frozenset(), spared, roles, plain, generic, denies=False, quotes=quoted_in(text))
+    if not names and _DENYING.isdisjoint(roles) and not describes(roles):
+        back = "it" in roles and not _ASKING.isdisjoint(roles)
+        return Reading(
+            frozenset(), spared, roles, plain, generic, denies=False, quotes=quoted_in(text), refers_back=back
+        )
     languages = languages_of(text, marks)
     roles = frozenset(
         role for mark in marks for role, spoken in mark.entry.roles.items() if spoken & languages
@@ -124,6 +130,7 @@ def _read(text: str) -> Reading:
         found.denies,
         quotes=None if found.denies else quoted_in(text),
         passing=frozenset(found.passing),
+        refers_back=found.refers_back,
         own=frozenset(found.own()),
     )
 
@@ -164,13 +171,15 @@ class _Found:
     def __init__(self, roles: Set[str]) -> None:
         self.harmless: set[str] = set()
         self.denied_roles: set[str] = set()
-        self.denies = False
+        self.denies = self.refers_back = False
         self._roles = roles
         self.passing: set[Mention] = set()
         self._own: list[tuple[Mention, int]] = []
         """The person's own secrets, with the number of the clause."""
         self._named: list[tuple[Named, bool, bool, int, int]] = []
         """What is named, whether as the person's own or as an example, and the numbers of its sentence and clause."""
+        self._denied: list[tuple[Sense, str]] = []
+        """Secrets that the text says it does not want. "We never store passwords, but we need yours" does."""
         self._sentence = self._clause = 0
         self._last_request = self._last_reference = -1
 
@@ -214,17 +223,40 @@ class _Found:
                     begged = clause.own and clause.asks and each.asked
                     last = first + len(sentence) if each.described else self._clause
                     self._named.append((each, begged, example, self._sentence, last))
+            if (
+                self._denied
+                and not clause.denies
+                and (clause.refers or (clause.refers_back and clause.says_it))
+            ):
+                sense, text = self._denied[-1]
+                again = Named(
+                    sense if clause.refers else Sense(sense.kind, "doubtful"),
+                    (text,),
+                    asked=True,
+                    part=False,
+                    turned=False,
+                    passing=False,
+                    described=False,
+                )
+                self._named.append((again, False, False, self._sentence, self._clause))
             turned = turned or any(each.turned for each in named)
             denied = clause.denies
             self._note(clause)
 
     def _note(self, clause: Clause) -> None:
+        self.refers_back = self.refers_back or clause.refers_back or (clause.asks and clause.says_it)
         if clause.refers_back:
             self._last_reference = self._clause
         elif clause.requests:
             self._last_request = self._clause
         if clause.denies:
             self.denies = True
+            self._denied += [
+                (sense, mark.text)
+                for mark in clause.marks
+                for sense in mark.entry.senses
+                if sense.strength != "bare" and sense.kind != "personal_data"
+            ]
             self.denied_roles.update(role for mark in clause.marks for role in mark.entry.roles)
 
     def own(self) -> Iterator[Mention]:
@@ -269,7 +301,7 @@ def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Ite
             continue
         if clause.denied(at):
             continue
-        passing = clause.about_someone if described else clause.passing(at)
+        passing = clause.asks_something_else if described else clause.passing(at)
         turned = not described and has_another_head(clause, at, sense, known, partners)
         asked = not turned and not passing and clause.asked(at, sense)
         if turned and passing:
@@ -288,14 +320,10 @@ def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Ite
             )
 
 
-def _describes(roles: frozenset[str]) -> bool:
+def describes(roles: frozenset[str]) -> bool:
     """Whether all groups of a rule are there."""
     rules = lexicon().rules
-    for role in roles & rules.keys():
-        for rule in rules[role]:
-            if all(other in roles for other in rule.others):
-                return True
-    return False
+    return any(roles.issuperset(rule.others) for role in roles & rules.keys() for rule in rules[role])
 
 
 def _plain(marks: list[Mark]) -> frozenset[str]:

@@ -28,15 +28,27 @@ class Hint(NamedTuple):
 _DIGITS: Final = (
     r"\^?\(?(?:\\d|\[0-9\]|\[\\d ?\]|\[0-9[ -]{1,2}\])(?:\{(\d{1,2})(?:,(\d{1,2}))?\}|([+*]))\)?\$?"
 )
+_GROUP: Final = r"\(?(?:\?:)?([1-9]?)(?:\\d|\[0-9\])\{(\d{1,2})\}(?:\[? ?-?\]?\??\)?)(?:\{(\d)\}|(\?))?"
+"""Digits of one group in a pattern: how many, and how often the group comes."""
 _DIGITS_SHOWN: Final = (
     r"(?i)(?:e\.?g\.?|example:?|z\.\s?b\.)?\s?(\d{3,4}|\d{16})(?: (?:or|oder|ou|o) (\d{3,4}))?"
 )
-_WORDS: Final = r"\(\[a-z\]\+?(?:\{[\d,]+\})?(?: |\\s)\+?\)\{(?:11|14|17|20|23)\}"
+_PLACES: Final = (
+    r"(?i)(?:digits?|numbers?|ziffern?|chiffres?|cifras?|cijfers?|цифры)?\s?"
+    r"(\d{1,2})\s?(?:to|-|–|bis|à|a|t/m|по)\s?(\d{1,2})"
+)
+_BLANKS: Final = r"(?:[_▢□]\s?){4,8}|(?:[\dX#_•*]{4}[ -]){3}[\dX#_•*]{4}|\d{3}[ -]\d{3}"
+"""Places for digits: "_ _ _ _", "XXXX XXXX XXXX XXXX", "000 000"."""
+_WORDS: Final = r"\((?:\\w|\[a-z\])\+?(?:\{[\d,]+\})?(?: |\\s)\+?\)\{(?:11|14|17|20|23)\}"
 _HEX64: Final = r"\[(?=[^\]]*0-9)(?=[^\]]*[aA]-[fF])[^\]]{6,9}\]\{64\}"
 _WIF: Final = r"\[5KL\]|1-9A-HJ-NP-Za-km-z\]\{5[0-2]"
 _FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
 _SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
 _IBAN: Final = r"\[A-Z\]\{2\}(?:\\d|\[0-9\])\{2\}\[(?:A-Z0-9|0-9A-Z)\]\{"
+_CURVE_KEY: Final = r"\[[^\]]*\+/[^\]]*\]\{43\}="
+_SIX_TIMES_EIGHT: Final = r"\{6\}-\)\{7\}"
+_THREE_PARTS: Final = r"\^?(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])\+(?:\\\.(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])[+*]){2}\$?"
+_NUMBERED_WORDS: Final = r"(?i)\bword ?1\b.*\bword ?(?:12|24)\b"
 _DOTS: Final = r"\s*[*•●⬤∙]{4,}\s*"
 _LOCKS: Final = frozenset("🔑🔒🔐🗝")
 _MONTH_AND_YEAR: Final = r"(?i)\bMM\s?[/.-]\s?(?:YY|JJ|AA)(?![A-Z])"
@@ -61,6 +73,10 @@ _NOTORIOUS: Final = frozenset(
         "p@ssw0rd",
         "changeme",
         "iloveyou",
+        "qwerty",
+        "dragon",
+        "monkey",
+        "abc12345",
     }
     | {
         "trustno1",
@@ -75,7 +91,9 @@ _NOTORIOUS: Final = frozenset(
 _CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
 _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
 _BEGUN: Final = (
-    r"(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|hooks\.slack\.com/services/T|AIza\w{4})"
+    r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
+    r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
+    r"|hooks\.slack\.com/services/T|AIza\w{4})"
 )
 _PRINTING: Final = (
     r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"
@@ -88,10 +106,14 @@ _PRINTING: Final = (
 """Commands that print a secret."""
 _SEEDS_BEGUN: Final = r"((?:[a-z]{3,8}[ ,]+){2,11})(?:\.\.\.|…)"
 _MAY_SHOW_ONE: Final = r"\d{3}\D{0,5}\d{3}|(?:\d ){6}|[\w+/-]{16}|://|-----"
+_SHORTEST_MASK: Final = 22
+"""A mask for a card and what stands beside it take at least so many signs."""
 _MANY_WORDS: Final = 10
 """No secret shows itself in less."""
 _CACHED: Final = 600
 """Longer texts are looked at again each time, so that nobody can fill the cache with them."""
+_UNUSUAL_OR_DIGIT: Final = r"[^A-Za-z ,?!()]"
+"""What a secret, a mask or an example of one has in it, and few sentences do."""
 _COMPLEX: Final = r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[^\w\s.,:;/@+-])\S{8,40}"
 
 
@@ -108,13 +130,40 @@ def digits_of(field: Carrier, roles: Set[str]) -> tuple[int, int] | None:
         return (len(str(low)), len(str(high))) if full else None
     if found := re.fullmatch(_DIGITS_SHOWN, field.description or field.title or ""):
         return len(found[1]), len(found[2] or found[1])
+    if field.title and (places := re.fullmatch(_PLACES, field.title)):
+        counted = max(0, int(places[2]) - int(places[1])) + 1
+        return counted, counted
+    for text in (field.title, field.description):
+        if text and is_mask(text):
+            blanks = len(re.sub(r"[\s-]", "", text))
+            return blanks, blanks
     if (pattern := pattern_of(field)) and (found := re.fullmatch(_DIGITS, pattern)):
         if found[3] is None:
             return int(found[1]), int(found[2] or found[1])
         return (field.min_length, field.max_length) if field.min_length and field.max_length else None
+    if pattern and (counted := _grouped_digits(pattern)):
+        return counted, counted
+    if not pattern and field.max_length == 3 and not field.min_length:
+        return 3, 3
     if not pattern and field.min_length and field.max_length and field.max_length - field.min_length <= 3:
         return field.min_length, field.max_length
     return None
+
+
+def is_mask(text: str) -> bool:
+    """Whether a text is nothing but places for digits."""
+    return re.fullmatch(_BLANKS, text.upper()) is not None
+
+
+def _grouped_digits(pattern: str) -> int:
+    """How many digits a pattern of groups takes, such as (\\d{4} ){3}\\d{4}; 0 if it takes something else."""
+    bare = pattern.removeprefix("^").removesuffix("$")
+    groups = list(re.finditer(_GROUP, bare))
+    if not groups or "".join(group[0] for group in groups) != bare:
+        return 0
+    return sum(
+        (len(first) + int(size)) * int(times or 1) for first, size, times, _ in (g.groups() for g in groups)
+    )
 
 
 def pattern_of(field: Carrier) -> str:
@@ -146,6 +195,10 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
         return Hint("bank_account", False, because)
     if re.search(_SOCIAL, pattern):
         return Hint("national_id", False, because)
+    if re.search(_CURVE_KEY, pattern) or re.search(_SIX_TIMES_EIGHT, pattern):
+        return Hint("private_key", False, because)
+    if re.fullmatch(_THREE_PARTS, pattern):
+        return Hint("token", True, because)
     if re.search(_FORTY, pattern):
         return Hint("api_key", "provider" not in roles, because)
     beginning = _beginning(pattern)
@@ -187,6 +240,8 @@ def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
 def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hint | None:
     """What a title, description or suggested value shows."""
     text = text if text.isascii() else fold(text)
+    if re.search(_UNUSUAL_OR_DIGIT, text) is None and len(text.split()) < _MANY_WORDS:
+        return None
     if re.fullmatch(_DOTS, text):
         return Hint("password", False, "the dots that stand for letters")
     if 0 < len(sign := text.strip().replace("\ufe0f", "")) <= 3 and set(sign) <= _LOCKS:
@@ -194,7 +249,9 @@ def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hi
     digits = re.search(r"\d", text) is not None
     if says_rules and digits and re.search(_RULES_FOR_IT, text):
         return Hint("password", True, "rules for its characters")
-    if re.search(_BESIDE_A_CARD, text) and re.search(_CARD_MASK, text):
+    if digits and re.search(_NUMBERED_WORDS, text):
+        return Hint("seed_phrase", False, "the places for its words")
+    if len(text) >= _SHORTEST_MASK and re.search(_BESIDE_A_CARD, text) and re.search(_CARD_MASK, text):
         return Hint("card_number", False, "the place for a card's number")
     if (
         text.rstrip().endswith(("...", "…"))
@@ -219,7 +276,13 @@ def _seed_words(text: str) -> str | None:
 
 _ONE_SIGN: Final = r"[0-9A-Za-zА-Яа-я]"
 _RANGE: Final = r"(\w{1,6})\s?(?:-|–|to|bis|à)\s?(\w{1,6})"
-_LOOKS_TYPED: Final = r"(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+_VALUE: Final = (
+    r"(?<![\w.])(?:\d{3,}(?:[ -]\d{3,})*|(?=\w*[A-Za-z])(?=\w*\d)\w{5,}[!$%&?*#]*)(?![\w.])"
+    r"(?!\s(?:days|weeks|months|years|hours|signs|characters))"
+)
+_LOOKS_TYPED: Final = (
+    r"\d{2}(?:-\d{2}){2}|(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+)
 
 
 def enumerates_signs(field: Choice | Choices) -> bool:
@@ -228,18 +291,64 @@ def enumerates_signs(field: Choice | Choices) -> bool:
     return len(values) >= 8 and all(re.fullmatch(_ONE_SIGN, value) for value in values)
 
 
+def shows_a_value(text: str) -> bool:
+    """Whether a yes-or-no question names a value: "Is 4711 your PIN?". "90 days" is none."""
+    return re.search(_VALUE, text) is not None or not _NOTORIOUS.isdisjoint(
+        text.lower().rstrip("?!. ").split()
+    )
+
+
 def enumerates_values(field: Choice | Choices) -> bool:
     """Whether the options look like secrets themselves, or narrow one down: "hunter2", "482913", "0000-2499"."""
     labels = [option.label for option in field.options]
-    looks = [re.fullmatch(_LOOKS_TYPED, label) or re.fullmatch(_RANGE, label) for label in labels]
+    looks = [
+        re.fullmatch(_LOOKS_TYPED, label) or re.fullmatch(_RANGE, label) or label.lower() in _NOTORIOUS
+        for label in labels
+    ]
     return len([look for look in looks if look]) * 2 >= len(labels) or (
         len(labels) >= 4 and longest_run_of_seed_words(" ".join(labels)) >= len(labels)
     )
 
 
+_LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(?:word|wd)?|pw|pwd|p|secret)@"
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
+_UNUSUAL: Final = r"[^\w\s,?!()]|_|[a-z][A-Z]|[A-Z]{3}|[A-Za-z]\d|\d[A-Za-z]"
+"""Signs and letters that no ordinary sentence has, and every beginning of a key does."""
+_COMMAND_WORDS: Final = frozenset(
+    {
+        "gh",
+        "aws",
+        "kubectl",
+        "op",
+        "vault",
+        "pass",
+        "heroku",
+        "npm",
+        "git",
+        "wg",
+        "bw",
+        "lpass",
+        "type",
+        "run",
+        "more",
+    }
+    | {"execute", "enter", "echo", "printenv", "print", "cat", "less", "head"}
+)
+"""Words that commands begin with."""
+_SAYS_BEGIN: Final = (
+    "start",
+    "begin",
+    "commenc",
+    "empiez",
+    "comienz",
+    "inizi",
+    "comec",
+    "zaczyna",
+    "начина",
+    "prefix",
+)
 _SAID_TO_BEGIN: Final = (
     r"(?i:\b(?:start|begin|beginn|commenc|empiez|comienz|inizi|comec|zaczyna|начина|prefix)\w*)\s(?:\w{1,5}\s){0,2}[\"'`“„«]?"
     r"([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
@@ -258,15 +367,22 @@ def quoted_in(text: str) -> Hint | None:
     text = text if text.isascii() else fold(text)
     if "://" in text and holds_url_password(text):
         return Hint("connection_string", False, "an address with a password")
+    if "@" in text and re.search(_LOGIN_AT_HOST, text):
+        return Hint("connection_string", False, "an address with a password")
     if "-----" in text and holds_private_key(text):
         return Hint("private_key", False, "the first line of one")
     if "-----BEGIN" in text and not re.search(_OPEN_BLOCK, text):
         return Hint("private_key", True, "-----BEGIN")
-    if found := re.search(_BEGUN, text) or re.search(_PRINTING, text):
+    words = text.lower()
+    commands = not _COMMAND_WORDS.isdisjoint(words.replace("`", " ").replace('"', " ").split())
+    if re.search(_UNUSUAL, text):
+        if found := re.search(_BEGUN, text) or re.search(_PRINTING, text):
+            return Hint("token", False, found[0][:40].strip())
+        if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
+            return Hint(kind, False, beginning[1])
+    elif commands and (found := re.search(_PRINTING, text)):
         return Hint("token", False, found[0][:40].strip())
-    if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
-        return Hint(kind, False, beginning[1])
-    if said := re.search(_SAID_TO_BEGIN, text):
+    if any(begins in words for begins in _SAYS_BEGIN) and (said := re.search(_SAID_TO_BEGIN, text)):
         kinds = (_kind_of(said[1] + sign) for sign in ("", "_", "-", "."))
         return next((Hint(kind, False, said[1]) for kind in kinds if kind), None)
     return None

@@ -18,7 +18,8 @@ from handraise.secrets.disguises import decoded, decoded_base64, put_together, s
 from handraise.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, UNKNOWN_HEAD, Entry, Lexicon, lexicon
 
 _ABBREVIATED: Final = re.compile(
-    r"\b(?:(no)|(nr|nro|num|tel|dvs|bzw|ev|e\.v|inkl|st|c|n|e\.g|eg|i\.e|z\. ?b|p\. ?ej|p\. ?ex|bijv|напр))\.(?=\s|$)",
+    r"\b(?:(no)|(pvt|nr|nro|num|tel|dvs|bzw|ev|e\.v|inkl|st|c|n|e\.g|eg|i\.e|z\. ?b|p\. ?ej|p\. ?ex|bijv|напр))"
+    r"\.(?=\s|$)",
     re.IGNORECASE,
 )
 _COLON_ENDING: Final = re.compile(
@@ -30,7 +31,9 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9 .,?!'()-]*")
 _CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
 """Numbers that may stand for letters."""
 _KEY_FILE: Final = re.compile(
-    r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b)(?!\.?\w)"
+    r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b"
+    r"|(?<!\w)\.(?:env|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
+    r"|\bwallet\.dat\b|\b(?:credentials|service[-_]account)\.json\b|\bsecrets\.(?:ya?ml|json|toml)\b)(?!\.?\w)"
 )
 """Names of files that hold private keys. A public one ends with .pub."""
 _STOPS: Final = ".!?;:。！？；：؟؛।॥…•·\\n\\r\\t"
