@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.http.events import dump_event
@@ -20,11 +20,13 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MAX_WAITING: Final = 64 * 1024 * 1024
 """Bytes that wait for a client that does not read, before more is dropped."""
-MOMENT: Final = 0.05
-"""Seconds before we watch for the client's disconnect. Most calls end earlier, and watching costs time."""
 HEARTBEAT: Final = 15.0
 _STATUS: Final = {-32700: 400, -32600: 400, -32602: 400, -32001: 400, -32021: 400, -32022: 400, -32601: 404}
 """The HTTP status for an error on 2026-07-28."""
+
+
+class ClientLeft(Exception):
+    """The client disconnected before it had the response."""
 
 
 class Exchange:
@@ -32,40 +34,19 @@ class Exchange:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self._out: deque[Message] = deque()
+        self._out: asyncio.Queue[Message] = asyncio.Queue()
         self._size = 0
-        self._wanted: asyncio.Future[Message | None] | None = None
 
     def send(self, message: Message) -> None:
-        if self._wanted is not None and not self._wanted.done():
-            self._wanted.set_result(message)
-        elif self._size + len(message.raw) <= MAX_WAITING or self.is_end(message):
-            self._out.append(message)
+        if self._size + len(message.raw) <= MAX_WAITING or self.is_end(message):
+            self._out.put_nowait(message)
             self._size += len(message.raw)
         else:
             logger.warning("a client reads nothing: %s was dropped", message.method)
 
-    async def soon(self, seconds: float) -> Message | None:
-        """The next message to send; None if none comes within `seconds`."""
-        if self._out:
-            return self._first_out()
-        self._wanted = asyncio.get_running_loop().create_future()
-        timer = asyncio.get_running_loop().call_later(seconds, _give_up, self._wanted)
-        try:
-            return await self._wanted
-        finally:
-            timer.cancel()
-
-    def next(self) -> asyncio.Future[Message]:
+    async def next(self) -> Message:
         """The next message to send."""
-        wanted: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._wanted = wanted
-        if self._out:
-            wanted.set_result(self._first_out())
-        return wanted
-
-    def _first_out(self) -> Message:
-        message = self._out.popleft()
+        message = await self._out.get()
         self._size -= len(message.raw)
         return message
 
@@ -78,76 +59,69 @@ async def answer(
     exchange: Exchange, receive: Receive, send: Send, *, modern: bool, session: str | None
 ) -> bool:
     """Answer a POST: with JSON if the response comes first, else with a stream. False when the client left before."""
-    early = await exchange.soon(MOMENT)
-    if early is not None and exchange.is_end(early):
-        await _reply_with(early, send, modern=modern, session=session)
-        return True
+    async with _reading(exchange, receive) as outgoing:
+        try:
+            first = await outgoing.next()
+            if first is not None and exchange.is_end(first):
+                await reply(send, _status(first, modern=modern), first.raw, b"application/json", session)
+                return True
+            await start_stream(send, session)
+            await _send_events(exchange, outgoing, send, first)
+        except ClientLeft:
+            return False
+    return True
+
+
+async def stream(exchange: Exchange, receive: Receive, send: Send) -> None:
+    """Send messages as events until the client leaves."""
+    async with _reading(exchange, receive) as outgoing:
+        with suppress(ClientLeft):
+            await start_stream(send, None)
+            await _send_events(exchange, outgoing, send, await outgoing.next())
+
+
+class _Outgoing:
+    """The messages of an exchange one by one, while its client is there."""
+
+    def __init__(self, exchange: Exchange, gone: asyncio.Future[None]) -> None:
+        self._exchange = exchange
+        self._gone = gone
+        self.following: asyncio.Future[Message] | None = None
+
+    async def next(self) -> Message | None:
+        """The next message; None for a heartbeat, because none came for a while. `ClientLeft` when nobody reads."""
+        self.following = self.following or asyncio.ensure_future(self._exchange.next())
+        both: set[asyncio.Future[Any]] = {self.following, self._gone}
+        await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+        if self._gone.done():
+            raise ClientLeft
+        if not self.following.done():
+            return None
+        message, self.following = self.following.result(), None
+        return message
+
+
+@asynccontextmanager
+async def _reading(exchange: Exchange, receive: Receive) -> AsyncIterator[_Outgoing]:
     gone = asyncio.ensure_future(disconnected(receive))
-    first = exchange.next() if early is None else _known(early)
+    outgoing = _Outgoing(exchange, gone)
     try:
-        return await _answer_later(exchange, first, send, gone, modern=modern, session=session)
+        yield outgoing
     finally:
         gone.cancel()
+        if outgoing.following is not None:
+            outgoing.following.cancel()
 
 
-def _give_up(wanted: asyncio.Future[Message | None]) -> None:
-    if not wanted.done():
-        wanted.set_result(None)
-
-
-def _known(message: Message) -> asyncio.Future[Message]:
-    known: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-    known.set_result(message)
-    return known
-
-
-async def _answer_later(
-    exchange: Exchange,
-    first: asyncio.Future[Message],
-    send: Send,
-    gone: asyncio.Future[None],
-    *,
-    modern: bool,
-    session: str | None,
-) -> bool:
-    both: set[asyncio.Future[Any]] = {first, gone}
-    done, _ = await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-    if gone in done:
-        first.cancel()
-        return False
-    if first in done and exchange.is_end(first.result()):
-        await _reply_with(first.result(), send, modern=modern, session=session)
-        return True
-    await start_stream(send, session)
-    return await stream(exchange, send, gone, first)
-
-
-async def stream(
-    exchange: Exchange, send: Send, gone: asyncio.Future[None], following: asyncio.Future[Message] | None
-) -> bool:
-    """Send messages as events until the response; False when the client left before."""
-    following = following or exchange.next()
-    try:
-        while True:
-            both: set[asyncio.Future[Any]] = {following, gone}
-            done, _ = await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-            if gone in done:
-                return False
-            if following not in done:
-                await send({"type": "http.response.body", "body": b": still here\r\n\r\n", "more_body": True})
-                continue
-            message = following.result()
-            over = exchange.is_end(message)
-            await send({"type": "http.response.body", "body": dump_event(message.raw), "more_body": not over})
-            if over:
-                return True
-            following = exchange.next()
-    finally:
-        following.cancel()
-
-
-async def _reply_with(message: Message, send: Send, *, modern: bool, session: str | None) -> None:
-    await reply(send, _status(message, modern=modern), message.raw, b"application/json", session)
+async def _send_events(exchange: Exchange, outgoing: _Outgoing, send: Send, message: Message | None) -> None:
+    """Send this message and all that follow as events, until the response."""
+    while True:
+        over = message is not None and exchange.is_end(message)
+        event = b": still here\r\n\r\n" if message is None else dump_event(message.raw)
+        await send({"type": "http.response.body", "body": event, "more_body": not over})
+        if over:
+            return
+        message = await outgoing.next()
 
 
 def _status(message: Message, *, modern: bool) -> int:

@@ -16,11 +16,9 @@ from handraise.gateway.http.exchange import (
     Scope,
     Send,
     answer,
-    disconnected,
     read_body,
     reply,
     send_error,
-    start_stream,
     stream,
 )
 from handraise.gateway.http.headers import mismatch
@@ -293,12 +291,9 @@ class HttpGateway:
             await reply(send, unknown if session is None else 409, b"", b"text/plain")
             return
         session.following = True
-        gone = asyncio.ensure_future(disconnected(receive))
         try:
-            await start_stream(send, None)
-            await stream(session.stream, send, gone, None)
+            await stream(session.stream, receive, send)
         finally:
-            gone.cancel()
             session.following = False
 
     async def _delete(self, headers: dict[bytes, str], send: Send, person: Person | None) -> None:
