@@ -80,7 +80,10 @@ def quick_programs(folder: Path) -> Iterator[Path]:
         script.chmod(0o755)
     command = [sys.executable, "-W", "error", "-m", __name__, address]
     # In a session of its own: what it forks has no terminal but the one that is handed over.
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True) as forks:
+    # It ends with its input, whatever becomes of us.
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as forks:
         assert forks.stdout is not None
         try:
             assert forks.stdout.readline() == b"ready\n"
@@ -98,7 +101,7 @@ def serve(address: str) -> None:
         listening.bind(address)
         listening.listen(64)
         print("ready", flush=True)
-        while True:
+        while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
             asking, _ = listening.accept()
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)

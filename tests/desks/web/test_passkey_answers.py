@@ -28,7 +28,7 @@ from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy, Settings
 from handraise.policy.tables import DeskSettings
 from handraise.processes import SocketAddress
-from handraise.questions import TYPED, Accepted, Declined, FormQuestion
+from handraise.questions import TYPED, Accepted, FormQuestion
 from handraise.this_user import local_person
 
 pytestmark = pytest.mark.stranger
@@ -171,9 +171,9 @@ async def test_without_a_passkey_the_question_waits_and_the_desk_says_how_to_add
     await expect(person.page.locator(YES)).to_have_count(0)
     assert len(room.queue.waiting()) == 1
     await person.armed()
-    await person.press("button[value=decline]")
-    await person.heading("Declined")
-    assert (await room.decided()).answer == Declined()
+    await person.press("button[value=no]")
+    await person.heading("You said no")
+    assert (await room.decided()).said_no
 
 
 @pytest.mark.shows("W9b")
@@ -371,7 +371,7 @@ async def test_the_tray_leads_to_the_desk_that_takes_the_passkey(
             await person.heading("2 questions are waiting")
             await person.click_question(1)
             await expect(person.page.locator("button[value=yes]")).to_have_count(0)
-            await expect(person.page.locator("button[value=decline]")).to_be_visible()
+            await expect(person.page.locator("button[value=no]")).to_be_visible()
             await person.press("a:text('Go to its desk')")
             await person.heading("Your desk is ready")
             await person.press("main button")
