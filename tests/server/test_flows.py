@@ -412,6 +412,14 @@ async def test_a_server_that_has_ended_is_not_asked_for_its_flows(tmp_path: Path
 
 
 @pytest.mark.shows("L2")
+async def test_a_server_that_never_ran_is_not_asked_for_its_flows() -> None:
+    server = bank(store=PostgresStore("postgresql://127.0.0.1:1/nowhere", keys=[bytes(32)]))
+    with pytest.raises(CompletionRefused):  # and no StoreError after the store's patience
+        await complete("elsewhere", person=local_person())
+    assert server is not None  # it was there all the time
+
+
+@pytest.mark.shows("L2")
 async def test_a_flow_is_finished_through_a_store_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     server = bank(store=path)
@@ -456,6 +464,7 @@ def test_what_is_no_link_has_no_such_id() -> None:
 @pytest.mark.shows("L2")
 async def test_a_store_that_is_away_keeps_no_other_servers_flow_from_being_finished(tmp_path: Any) -> None:
     away = Flows(PostgresStore("postgresql://127.0.0.1:1/nobody", keys=[bytes(32)], patience=0.1))
+    away.start()
     server = bank()
     async with by_hand(server) as rounds:
         await rounds.call("link", {"flow": "here"})

@@ -111,12 +111,15 @@ class Flows:
         self._notices = Notices()
         self._watcher: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The server's event loop, once somebody was asked. Notices and wake-ups happen there."""
+        """The server's event loop while it runs. Notices and wake-ups happen there."""
         _KNOWN.add(self)
+
+    def start(self) -> None:
+        """The server runs from now on, in this event loop."""
+        self._loop = asyncio.get_running_loop()
 
     async def open(self, elicitation_id: str, person: Person, timeout: float, about: str = "") -> str:
         """Begin or continue a flow of this person; returns its id. Flows `about` the same thing share one id."""
-        self._loop = asyncio.get_running_loop()
         deadline = self.store.now() + timeout
         if about:
             elicitation_id = await self._take(about, elicitation_id, deadline)
@@ -211,14 +214,14 @@ class Flows:
             await asyncio.sleep(_POLL)
 
     @property
-    def is_over(self) -> bool:
-        """Whether the event loop of this server has ended."""
-        return self._loop is not None and not self._loop.is_running()
+    def is_running(self) -> bool:
+        """Whether the server runs, so that somebody may wait there."""
+        return self._loop is not None and self._loop.is_running()
 
     async def complete(self, elicitation_id: str, person: Person) -> bool:
-        """Mark a flow as finished by its person; False when they have no such flow here."""
+        """Mark a flow as finished by its own person; False when there is none for them here."""
         home = self._loop
-        if home is None or home is asyncio.get_running_loop() or self.is_over:
+        if home is None or home is asyncio.get_running_loop() or not home.is_running():
             return await self._complete(elicitation_id, person)
         finishing = self._complete(elicitation_id, person)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(finishing, home))
@@ -260,8 +263,8 @@ async def complete(
         await store.open()
         known = [flows for flows in _KNOWN if flows.store is store] or [Flows(store)]
     else:
-        # A server that ended may have an unreachable store, and finding that out takes long.
-        known = [flows for flows in _KNOWN if not flows.is_over]
+        # Only servers that run: the store of another one may be out of reach, which takes long to find out.
+        known = [flows for flows in _KNOWN if flows.is_running]
     done = await asyncio.gather(*(_try_to_complete(flows, elicitation_id, person) for flows in known))
     if True not in done:
         away = next((error for error in done if isinstance(error, StoreError)), None)

@@ -167,6 +167,7 @@ class Runtime:
                 await self._stop()
             raise
         self.calls.open()
+        self.flows.start()
 
     async def _stop(self) -> None:
         """Close everything, even if some of it fails: the next part may hold a lock."""
