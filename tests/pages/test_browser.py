@@ -124,7 +124,7 @@ async def test_a_typed_secret_reaches_the_tool_and_appears_nowhere_else(
         if transport == "http":
             await sign_in(page, "ann")
         await expect(page.locator("h1")).to_have_text("GitHub token")
-        await expect(page.locator("dl.who")).to_contain_text("create_issue")
+        await expect(page.locator("details.who")).to_contain_text("create_issue")
         field = page.locator("#s0")
         await field.fill(WRONG)
         await page.keyboard.press("Enter")
