@@ -19,7 +19,7 @@ from typing import Any
 MODEL = "stand-in"
 RESUME = "handraise_resume"
 MOST_TRIES = 40
-_TICKET = re.compile(r"with the ticket \W*([\w-]{8,})")
+_TICKET = re.compile(r"with the ticket \W*?([\w-]{8,})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tests.clients.stand_in import Made, Step, follow, stand_in
 
 from handraise.gateway.clients.table import RUNS
 
-WAITS = "call the tool `handraise_resume` with the ticket 'abcdefgh12' to get the result"
+WAITS = "call the tool `handraise_resume` with the ticket '-abcdefgh12' to get the result"
 CONFIRM = Step("ask_confirm", {"topic": "accept"})
 LINK = Step("ask_link", {"topic": "accept"})
 
@@ -40,7 +40,7 @@ def test_recorded_runs_are_of_pinned_clients_and_have_known_outcomes() -> None:
 def test_the_model_takes_up_a_call_that_waits_with_its_ticket() -> None:
     made, step, call = follow([CONFIRM, LINK], [WAITS], can_resume=True)
     assert [each.tool for each in made] == ["ask_confirm"]
-    assert (step, call) == (CONFIRM, ("handraise_resume", {"ticket": "abcdefgh12"}))
+    assert (step, call) == (CONFIRM, ("handraise_resume", {"ticket": "-abcdefgh12"}))
     assert follow([CONFIRM, LINK], [WAITS], can_resume=False)[2] == ("ask_confirm", {"topic": "accept"})
     assert follow([CONFIRM, LINK], [WAITS, "done"], can_resume=True)[2] == ("ask_link", {"topic": "accept"})
     assert follow([CONFIRM, LINK], ["done", "done"], can_resume=True)[1:] == (None, None)
