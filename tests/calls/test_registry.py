@@ -816,5 +816,5 @@ async def test_a_retry_that_another_worker_should_have_got_tells_the_operator_to
         with pytest.raises(StateRefused):
             await within(other.retry(first, {"name": "Ada"}))
     assert [record.levelname for record in caplog.records if "share a store" in record.getMessage()] == [
-        "WARNING"
+        "ERROR"
     ]

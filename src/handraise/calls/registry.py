@@ -137,7 +137,7 @@ class Calls:
         if record is None:
             if not self.store.durable and not self._told_to_share:  # once: any client can send any token
                 self._told_to_share = True
-                logger.warning("A retry was refused. %s", _UNKNOWN_HERE)
+                logger.error("A retry was refused. %s", _UNKNOWN_HERE)
             raise StateRefused("unknown token")
         return record
 
