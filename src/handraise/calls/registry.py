@@ -299,7 +299,7 @@ class Calls:
         """Prune the store; whether it worked. A failure is logged and tried again later."""
         try:
             await self.store.prune(self.store.now())
-        except Exception as error:  # noqa: BLE001 - nobody waits for it, and authors may bring their own stores
+        except Exception as error:  # noqa: BLE001 - it runs in the background, and authors may bring their own stores
             logger.error("finished calls could not be removed from the store: %s", error)
             return False
         return True

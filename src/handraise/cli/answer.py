@@ -135,7 +135,7 @@ def pending(
 ) -> None:
     """List the questions that wait, with their ids.
 
-    It shows what is asked and by whom. To answer, `handraise answer` also needs the code that only a desk shows.
+    It shows each question and its server. To answer, `handraise answer` also needs the code that only a desk shows.
     """
     from handraise.desks.control.client import pending as look
 

@@ -32,7 +32,7 @@ def outcome_of(decision: Decision) -> Mark:
 def describe_ending(
     waiting: Waiting, decision: Decision, now: float | None = None, *, language: Language = ENGLISH
 ) -> Ending:
-    """How a question ended: by whom, where and what; with `now`, also when."""
+    """How a question ended: the person, the desk and the answer; with `now`, also the time."""
     when = "" if now is None else f" {language.ago(now - decision.at)}"
     outcome = outcome_of(decision)
     match decision.by:

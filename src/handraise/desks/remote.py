@@ -1,6 +1,6 @@
 """Questions of other processes: how they travel as JSON, who answers for a queue, and one queue for all of them.
 
-The process that asks has the last word. Whoever lets a request in has made sure who it is from.
+The process that asks has the last word. The caller has checked who sent the request.
 """
 
 from __future__ import annotations
