@@ -20,7 +20,7 @@ from handraise.forms import Form, parse_form
 from handraise.revisions import Revision
 
 DATA = Path(__file__).parent / "data" / "hostile"
-Half = Literal["open", "held_back", "fresh", "final", "final2", "wide"]
+Half = Literal["open", "held_back", "fresh", "final", "final2", "wide", "strangers"]
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL

@@ -24,6 +24,7 @@ from handraise.secrets.shape import (
     shown_kind,
     shows_a_value,
 )
+from handraise.secrets.weighing import CERTAIN, SUSPICIOUS, Weighed, weigh
 
 _KINDS: Final = tuple(CALLED)
 _ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
@@ -76,6 +77,12 @@ class _Label(NamedTuple):
         """The roles of all its words."""
         return self.name.roles | self.title.roles | self.description.roles
 
+    @property
+    def takes_text(self) -> bool:
+        """It takes any text, and names nothing harmless."""
+        free = isinstance(self.field, Text) and self.field.format in {None, "uri"}
+        return free and not self.ordinary
+
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password."""
         if isinstance(self.field, Text):
@@ -107,7 +114,31 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
         found.update(_asked_in_two_texts(message, request, rest, context, strict))
     found.update(_asked_by_shape([label for label in rest if label.field.name not in found], context))
     found.update(_chosen(message, request, form, context))
+    if all(mention.doubtful for mention in found.values()):
+        found = dict(_weighed(found, labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
+
+
+def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
+    """What the person sees of a question, text by text."""
+    yield read(message)
+    for field in form.fields:
+        yield read(field.title or field.name)
+        yield read(field.description or "")
+        if isinstance(field, Choice | Choices):
+            yield from (read(option.label) for option in field.options[:_MANY_OPTIONS])
+
+
+def _weighed(
+    found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed
+) -> Iterator[tuple[str | None, Mention]]:
+    """What the rules found, more certain if the words speak for it; or what the words alone speak for."""
+    for name, mention in found.items():
+        sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
+        yield name, mention._replace(doubtful=not sure)
+    if not found and weighed.total >= SUSPICIOUS:
+        mention = Mention(weighed.kind, True, True, True, True, words=weighed.words)
+        yield from ((label.field.name, mention) for label in labels if label.takes_text)
 
 
 def require_no_secrets(message: str, form: Form[Any]) -> None:

@@ -90,6 +90,8 @@ class Reading:
     """It asks for what was named before: "Type it here"."""
     own: frozenset[Mention] = frozenset()
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
+    words: frozenset[str] = frozenset()
+    """Its words, without numbers and single letters."""
 
 
 def read(text: str) -> Reading:
@@ -108,11 +110,22 @@ def _read(text: str) -> Reading:
     spared = frozenset(kind for mark in marks for kind in mark.entry.spares)
     plain, generic = _plain(marks), _generic(marks)
     roles = frozenset(role for mark in marks for role in mark.entry.roles)
+    words = frozenset(
+        word for mark in marks for word in mark.text.split() if len(word) > 1 and not word.isdigit()
+    )
     names = any(mark.entry.senses for mark in marks)
     if not names and _DENYING.isdisjoint(roles) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
-            frozenset(), spared, roles, plain, generic, denies=False, quotes=quoted_in(text), refers_back=back
+            frozenset(),
+            spared,
+            roles,
+            plain,
+            generic,
+            denies=False,
+            quotes=quoted_in(text),
+            refers_back=back,
+            words=words,
         )
     languages = languages_of(text, marks)
     roles = frozenset(
@@ -132,6 +145,7 @@ def _read(text: str) -> Reading:
         passing=frozenset(found.passing),
         refers_back=found.refers_back,
         own=frozenset(found.own()),
+        words=words,
     )
 
 
