@@ -19,11 +19,11 @@ from tests.secrets.labelled import open_examples, own_forms
 
 from handraise.secrets import weighing
 from handraise.secrets.judge import readings_of
-from handraise.secrets.weighing import features_of
+from handraise.secrets.weighing import DAMPING, features_of
 
 _ROUNDS: Final = 25
 _STEP: Final = 0.2
-_DECAY: Final = 1e-4
+_DECAY: Final = 1e-3
 _RAREST: Final = 2
 """A word that is in fewer calls is left out."""
 
@@ -61,7 +61,7 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[str, float]]:
         order.shuffle(kept)
         step = _STEP / (1 + 0.3 * number)
         for features, asks in kept:
-            length = math.sqrt(len(features) or 1)
+            length = math.sqrt(len(features) + DAMPING)
             total = bias + sum(weights[feature] for feature in features) / length
             error = (1 / (1 + math.exp(-max(-30.0, min(30.0, total)))) - asks) * step
             bias -= error

@@ -17,10 +17,12 @@ from typing import Final, NamedTuple
 from handraise.secrets.reading import Reading
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 2.0
+SUSPICIOUS: Final = 1.4
 """A question that weighs this much is doubtful."""
 CERTAIN: Final = 0.5
 """A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt."""
+DAMPING: Final = 12
+"""A few heavy words in a short question say less than many."""
 _HEAVIEST: Final = 3
 
 _ABOUT: Final = (
@@ -47,7 +49,7 @@ def weigh(readings: Iterable[Reading]) -> Weighed:
     readings = list(readings)
     bias, weights = _weights()
     known = [feature for feature in features_of(readings) if feature in weights]
-    total = bias + sum(weights[feature] for feature in known) / sqrt(len(known) or 1)
+    total = bias + sum(weights[feature] for feature in known) / sqrt(len(known) + DAMPING)
     if total < min(SUSPICIOUS, CERTAIN):
         return Weighed(total, "password", ())
     heaviest = sorted(known, key=lambda feature: (-weights[feature], feature))[:_HEAVIEST]
