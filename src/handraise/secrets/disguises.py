@@ -130,6 +130,10 @@ def seen_in(word: str) -> Iterator[str]:
         yield backwards
     if not _UPSIDE_DOWN.isdisjoint(word):
         yield backwards.translate(_TURNED)
+    if len(word) >= _CONSONANTS and _VOWELS.isdisjoint(word) and word.isascii():
+        bones = _skeletons().get(_skeleton(word))  # "psswrd"
+        if bones is not None:
+            yield bones
     if word.isascii() and len(word) >= _SHORTEST:
         yield codecs.encode(word, "rot13")
         doubled = word + word
@@ -281,6 +285,7 @@ def _neighbour(word: str) -> str | None:
     return None
 
 
+_VOWELS: Final = frozenset("aeiouy")
 _CONSONANTS: Final = 5
 """Fewer of them are shared by too many words."""
 

@@ -23,6 +23,8 @@ from handraise.secrets.shape import (
     month_and_year,
     shown_kind,
     shows_a_value,
+    single_digit,
+    takes_postal_code,
 )
 from handraise.secrets.weighing import CERTAIN, SUSPICIOUS, Weighed, weigh
 
@@ -41,11 +43,24 @@ _CREDENTIAL: Final = _ENTERING | {
 """Roles of words that speak of credentials. Beside one of them, "PAT" is a token."""
 _OPENING: Final = frozenset({"access", "belongings", "your"})
 """Something opens, what it opens, and that it is the person's."""
+_NARROWED: Final = (
+    ("password", _OPENING),
+    ("pin", frozenset({"your", "bank", "number"})),
+    ("pin", frozenset({"your", "card", "four"})),
+    ("pin", frozenset({"cash machine", "number"})),
+)
+"""Words around options that are values or ranges."""
 _NAMING: Final = frozenset({"ordinary", "head"})
 _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
+_TOGETHER: Final = (
+    ("otp", {6, 8}, frozenset({"delivered", "gadget", "the app", "arrived", "message", "two steps"})),
+    ("cvv", {3}, frozenset({"back", "on the back", "card", "paying"})),
+    ("pin", {4}, frozenset({"cash machine", "unlocking", "card", "bank"})),
+)
+"""How many digits a secret has, and the words around it."""
 _BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 """The digits of several fields give these away without a doubt. All else that questions ask together is one."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
@@ -84,9 +99,15 @@ class _Label(NamedTuple):
         return free and not self.ordinary
 
     def fits(self, mention: Mention) -> bool:
-        """Whether the field can carry it. A number is a PIN or a card, hardly ever a password."""
+        """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
+
+        In India, a PIN code is a postal code.
+        """
         if isinstance(self.field, Text):
-            return self.field.format is None or FORMATS[self.field.format].may_hold_secret
+            postal = mention.kind == "pin" and not mention.asked and takes_postal_code(self.field)
+            return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+        if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
+            return False
         return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
 
 
@@ -114,6 +135,7 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
         found.update(_asked_in_two_texts(message, request, rest, context, strict))
     found.update(_asked_by_shape([label for label in rest if label.field.name not in found], context))
     found.update(_chosen(message, request, form, context))
+    found.update(_of_a_chosen_kind(form, [label for label in labels if label.field.name not in found]))
     if all(mention.doubtful for mention in found.values()):
         found = dict(_weighed(found, labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
@@ -227,7 +249,8 @@ def _standing(label: _Label) -> Iterator[Mention]:
         return
     for mention in name.mentions:
         excused = title.harmless | (frozenset() if mention.firm else description.harmless)
-        if mention.kind not in excused or mention.kind in _kinds(title):
+        unseen = not mention.firm and label.field.title and label.ordinary
+        if (mention.kind not in excused and not unseen) or mention.kind in _kinds(title):
             yield mention
     for mention in title.mentions:
         if mention.firm or mention.kind not in name.harmless | description.harmless:
@@ -358,6 +381,7 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
             yield name, Mention("otp", True, True, True, words=(f"{size[0]} digits", "delivered"))
         elif size == (6, 6) and not _ENTERING.isdisjoint(context):
             yield name, Mention("otp", True, True, True, True, words=("six", *sorted(_ENTERING & context)))
+    yield from _digit_by_digit(labels, context)
     fours = [label for label in labels if sizes[label.field.name] == (4, 4)]
     if len(fours) >= (4 if context.isdisjoint(_IN_TURN) else 3):
         card += [(label, "groups of four digits") for label in fours]
@@ -366,6 +390,22 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
         for label, because in card:
             kind = "cvv" if because == "three digits" else "card_number"
             yield label.field.name, Mention(kind, True, True, True, not paying, words=words)
+
+
+def _digit_by_digit(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
+    """Several fields that take some digits each, and together as many as a secret has: three and three of a code."""
+    sizes = [(label, digits_of(label.field, ()) or single_digit(label.field)) for label in labels]
+    parts = [(label, size) for label, size in sizes if size and not label.ordinary]
+    together = sum(size[1] for _, size in parts)
+    if len(parts) < 2 or len({size for _, size in parts}) > 1:
+        return
+    for kind, digits, around in _TOGETHER:
+        if together in digits and not context.isdisjoint(around):
+            words = (f"{together} digits", *sorted(around & context))
+            yield from (
+                (label.field.name, Mention(kind, True, True, True, True, words=words)) for label, _ in parts
+            )
+            return
 
 
 def _word_by_word(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
@@ -427,9 +467,10 @@ def _chosen(
             narrowed = (
                 field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
             )
-            if values and any(reading.roles >= _OPENING for reading in readings):
-                opens = Mention("password", True, True, True, True, words=tuple(sorted(_OPENING)))
-                yield field.name, opens
+            ranges = values or _narrowing(field)
+            for kind, roles in _NARROWED:
+                if ranges and any(reading.roles >= roles for reading in readings):
+                    yield field.name, Mention(kind, True, True, True, True, words=tuple(sorted(roles)))
         else:
             continue
         readings = [
@@ -457,6 +498,25 @@ def _chosen(
     if len(digits) >= 3 or (len(signs) >= 3 and not context.isdisjoint(_ENTERING | {"card", "bank"})):
         for field in digits or signs:
             yield field.name, Mention("pin", True, True, True, True, words=("digit by digit",))
+
+
+def _of_a_chosen_kind(form: Form[Any], labels: list[_Label]) -> Iterator[tuple[str, Mention]]:
+    """Options that are kinds of secrets, and a field for the one that was chosen: "API key", then "Paste it here"."""
+    for field in form.fields:
+        if not isinstance(field, Choice):
+            continue
+        named = [_credential(option.label) for option in field.options[:_MANY_OPTIONS]]
+        kinds = sorted((mention for mention in named if mention is not None), key=_gravity)
+        if 2 * len(kinds) >= len(named):
+            for label in labels:
+                if label.takes_text and (label.shown.generic or _points(label.shown)):
+                    yield label.field.name, kinds[0]
+
+
+def _credential(text: str) -> Mention | None:
+    """The credential that a text names, if it names one."""
+    mentions = [each for each in read(text).mentions if each.kind != "personal_data"]
+    return min(mentions, key=_gravity, default=None)
 
 
 def _narrowing(field: Choice | Choices) -> bool:
@@ -502,6 +562,8 @@ _SOURCES: Final = (
     ("password", frozenset({"vault app"})),
     ("password", frozenset({"home network"})),
     ("private_key", frozenset({"key file"})),
+    ("token", frozenset({"make one"})),
+    ("token", frozenset({"shown once"})),
     ("card_number", frozenset({"card", "paying"})),
 )
 """Things that hold a secret. After a question about one of them, "What does it say?" asks for that secret."""
@@ -574,7 +636,9 @@ class CallReading:
         """Words that ask for a secret only together, in different questions: "id_rsa", then "Paste its content"."""
         before = frozenset().union(*(reading.roles for reading in self._readings()))
         asked = read(message)
-        if not asked.denies and "other question" not in asked.roles and _points(asked):
+        labels = [read(field.title) for field in fields if field.title]
+        pointed = _points(asked) or any("copy it" in label.roles and _points(label) for label in labels)
+        if not asked.denies and "other question" not in asked.roles and pointed:
             for kind, groups in _SOURCES:
                 if groups <= before:
                     return Mention(kind, True, True, True, asked.generic, words=tuple(sorted(groups)))

@@ -32,7 +32,7 @@ _CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
 """Numbers that may stand for letters."""
 _KEY_FILE: Final = re.compile(
     r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b"
-    r"|(?<!\w)\.(?:env|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
+    r"|(?<!\w)\.(?:env(?:\.(?!example|sample|template|dist)\w+)?|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
     r"|\bwallet\.dat\b|\b(?:credentials|service[-_]account)\.json\b|\bsecrets\.(?:ya?ml|json|toml)\b)(?!\.?\w)"
 )
 """Names of files that hold private keys. A public one ends with .pub."""
