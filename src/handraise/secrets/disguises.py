@@ -153,6 +153,19 @@ def decoded_base64(word: str) -> str:
     return text if re.fullmatch(r"[A-Za-z _-]{3,}", text) else ""
 
 
+def spelled_by_initials(words: Sequence[str]) -> tuple[str, ...]:
+    """The secret that the first letters of a sentence spell, if there is one: "People Always Say …"."""
+    if len(words) <= _SHORTEST:
+        return ()
+    found = _any_long_secret().search("".join(word[0] for word in words))
+    return (found[0],) if found else ()
+
+
+@lru_cache(maxsize=1)
+def _any_long_secret() -> re.Pattern[str]:
+    return re.compile("|".join(_long_secrets()))
+
+
 def put_together(words: Sequence[str]) -> tuple[str, ...]:
     """The words with pieces joined that name a secret only together: "pa ss wo rd", "papa alpha sierra …"."""
     starts, ends = _starts_and_ends()

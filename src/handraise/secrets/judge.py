@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.forms.formats import FORMATS
-from handraise.secrets.finding import CALLED, NUMERIC, SecretFinding, tier_of
+from handraise.secrets.finding import CALLED, NUMERIC, PERSONAL, SecretFinding, tier_of
 from handraise.secrets.lexicon import Rule, lexicon
 from handraise.secrets.reading import Mention, Reading, as_written, read
 from handraise.secrets.shape import (
@@ -50,6 +50,10 @@ _NARROWED: Final = (
     ("pin", frozenset({"cash machine", "number"})),
 )
 """Words around options that are values or ranges."""
+_FOR_THE_CHOSEN: Final = frozenset({"ask", "ask after", "contents", "copy it", "generic", "figures"})
+"""Roles of words that ask for what was chosen before."""
+_INPUT: Final = frozenset({"contents", "keyed"})
+"""Roles of words that ask for anything at all: "whatever you type there"."""
 _NAMING: Final = frozenset({"ordinary", "head"})
 _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
@@ -85,7 +89,7 @@ class _Label(NamedTuple):
     def ordinary(self) -> bool:
         """The label names something harmless: a region, a reason."""
         roles = self.shown.roles
-        return not self.shown.generic and "contents" not in roles and not _NAMING.isdisjoint(roles)
+        return not self.shown.generic and _INPUT.isdisjoint(roles) and not _NAMING.isdisjoint(roles)
 
     @property
     def roles(self) -> frozenset[str]:
@@ -249,7 +253,7 @@ def _standing(label: _Label) -> Iterator[Mention]:
         return
     for mention in name.mentions:
         excused = title.harmless | (frozenset() if mention.firm else description.harmless)
-        unseen = not mention.firm and label.field.title and label.ordinary
+        unseen = mention.kind in PERSONAL and not mention.firm and label.field.title and label.ordinary
         if (mention.kind not in excused and not unseen) or mention.kind in _kinds(title):
             yield mention
     for mention in title.mentions:
@@ -395,7 +399,7 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
 def _digit_by_digit(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
     """Several fields that take some digits each, and together as many as a secret has: three and three of a code."""
     sizes = [(label, digits_of(label.field, ()) or single_digit(label.field)) for label in labels]
-    parts = [(label, size) for label, size in sizes if size and not label.ordinary]
+    parts = [(label, size) for label, size in sizes if size and "head" not in label.shown.roles]
     together = sum(size[1] for _, size in parts)
     if len(parts) < 2 or len({size for _, size in parts}) > 1:
         return
@@ -468,6 +472,10 @@ def _chosen(
                 field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
             )
             ranges = values or _narrowing(field)
+            if values and any({"password", "pin"} & reading.harmless for reading in readings[:2]):
+                yield field.name, Mention("password", True, True, True, True, words=("values of one",))
+            if "unlocking" in request.roles and any(len(each.label) == 1 for each in field.options):
+                yield field.name, Mention("password", True, True, True, True, words=("unlocking",))
             for kind, roles in _NARROWED:
                 if ranges and any(reading.roles >= roles for reading in readings):
                     yield field.name, Mention(kind, True, True, True, True, words=tuple(sorted(roles)))
@@ -509,7 +517,7 @@ def _of_a_chosen_kind(form: Form[Any], labels: list[_Label]) -> Iterator[tuple[s
         kinds = sorted((mention for mention in named if mention is not None), key=_gravity)
         if 2 * len(kinds) >= len(named):
             for label in labels:
-                if label.takes_text and (label.shown.generic or _points(label.shown)):
+                if isinstance(label.field, Text) and not label.shown.roles.isdisjoint(_FOR_THE_CHOSEN):
                     yield label.field.name, kinds[0]
 
 

@@ -95,7 +95,7 @@ _BEGUN: Final = (
     r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
     r"|hooks\.slack\.com/services/T|AIza\w{4}|AGE-SEC)"
     r"|(?<![\w-])BEGIN (?:OPENSSH|RSA|EC|DSA|PGP|ENCRYPTED|PRIVATE)\b(?! PUBLIC)"
-    r"|\bIDENTIFIED BY\b|[?&\s\"'`]?\bsig=|(?<![\w-])(?:JSESSIONID|PHPSESSID|connect\.sid|li_at|sessionid)\b"
+    r"|\bIDENTIFIED BY\b|\b(?:sig|code|access_token|id_token)="
 )
 _PRINTING: Final = (
     r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"

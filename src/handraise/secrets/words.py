@@ -14,7 +14,7 @@ from operator import or_
 from typing import Final, NamedTuple
 
 from handraise.secrets.characters import LEET_SIGNS, UNSPACED, fold, lookalikes
-from handraise.secrets.disguises import decoded, decoded_base64, put_together, seen_in
+from handraise.secrets.disguises import decoded, decoded_base64, put_together, seen_in, spelled_by_initials
 from handraise.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, UNKNOWN_HEAD, Entry, Lexicon, lexicon
 
 _ABBREVIATED: Final = re.compile(
@@ -93,7 +93,7 @@ def clauses(text: str) -> Iterator[Segment]:
 def words_of(clause: str) -> tuple[str, ...]:
     """The words of folded text, each as the lexicon spells it if it is known there."""
     words = tuple(word for found in _WORD.findall(clause) for word in _recognised(found))
-    return put_together(words) if 1 < len(words) <= _MOST_PIECES else words
+    return (*put_together(words), *spelled_by_initials(words)) if 1 < len(words) <= _MOST_PIECES else words
 
 
 def _recognised(found: str) -> tuple[str, ...]:
