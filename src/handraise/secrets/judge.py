@@ -21,6 +21,7 @@ from handraise.secrets.shape import (
     enumerates_values,
     is_mask,
     month_and_year,
+    offers_passwords,
     shown_kind,
     shows_a_value,
     single_digit,
@@ -70,6 +71,8 @@ _BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
 _MANY_OPTIONS: Final = 20
+_FEW_WORDS: Final = 4
+"""A message that says no more than this, and names a secret, is about that secret."""
 
 
 class _Label(NamedTuple):
@@ -296,8 +299,11 @@ def _asked_by_message(
 ) -> Iterator[tuple[str | None, Mention]]:
     """The message asks, and fields that name nothing take the answer."""
     taking = [label for label in labels if isinstance(label.field, Text) and _may_take_a_part(label)]
-    if request.quotes and any(label.shown.generic for label in taking):
-        yield from ((label.field.name, _shown_by(request.quotes)) for label in taking if label.shown.generic)
+    if request.quotes and any(label.takes_text for label in taking):
+        for label in taking:
+            if label.takes_text:
+                mention = _shown_by(request.quotes)
+                yield label.field.name, mention._replace(doubtful=mention.doubtful or not label.shown.generic)
         return
     found = dict(_requested(request, labels, context, strict))
     yield from found.items()
@@ -353,6 +359,8 @@ def _requested(
             elif not open_fields and mention.firm and "elsewhere" not in context and _own(mention, request):
                 yield None, mention._replace(doubtful=True)
                 return
+        elif not generic and open_fields and mention.firm and len(request.words) <= _FEW_WORDS:
+            yield None, mention._replace(doubtful=True)
         if open_fields or mention.part:
             return
 
@@ -472,7 +480,8 @@ def _chosen(
                 field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
             )
             ranges = values or _narrowing(field)
-            if values and any({"password", "pin"} & reading.harmless for reading in readings[:2]):
+            named = any({"password", "pin"} & reading.harmless for reading in readings[:2])
+            if offers_passwords(field) or (named and not all(each.label.isdigit() for each in field.options) and values):
                 yield field.name, Mention("password", True, True, True, True, words=("values of one",))
             if "unlocking" in request.roles and any(len(each.label) == 1 for each in field.options):
                 yield field.name, Mention("password", True, True, True, True, words=("unlocking",))
@@ -495,7 +504,10 @@ def _chosen(
                 if each.doubtful or each.asked or values or field in signs or each.kind == "security_answer"
             }
             owned |= {
-                each for reading in readings for each in reading.passing if values or each.kind == "otp"
+                each
+                for reading in readings
+                for each in reading.passing
+                if values or field in signs or each.kind == "otp"
             }
         answers = {each for each in owned if each.kind == "security_answer" and not isinstance(field, Flag)}
         for mention in sorted(owned if narrowed else answers, key=_gravity):

@@ -312,6 +312,12 @@ def shows_a_value(text: str) -> bool:
     )
 
 
+def offers_passwords(field: Choice | Choices) -> bool:
+    """Whether most options are passwords that everybody knows."""
+    known = [option for option in field.options if option.label.lower() in _NOTORIOUS]
+    return 2 * len(known) > len(field.options)
+
+
 def enumerates_values(field: Choice | Choices) -> bool:
     """Whether the options look like secrets themselves, or narrow one down: "hunter2", "482913", "0000-2499"."""
     labels = [option.label for option in field.options]
