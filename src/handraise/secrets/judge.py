@@ -144,7 +144,9 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(_chosen(message, request, form, context))
     found.update(_of_a_chosen_kind(form, [label for label in labels if label.field.name not in found]))
     if all(mention.doubtful for mention in found.values()):
-        found = dict(_weighed(found, labels, weigh(readings_of(message, form))))
+        asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
+        open_labels = [] if asks_for_another else [label for label in labels if label.takes_text]
+        found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
 
@@ -167,7 +169,7 @@ def _weighed(
         yield name, mention._replace(doubtful=not sure)
     if not found and weighed.total >= SUSPICIOUS:
         mention = Mention(weighed.kind, True, True, True, True, words=weighed.words)
-        yield from ((label.field.name, mention) for label in labels if label.takes_text)
+        yield from ((label.field.name, mention) for label in labels)
 
 
 def require_no_secrets(message: str, form: Form[Any]) -> None:
@@ -535,7 +537,9 @@ def _of_a_chosen_kind(form: Form[Any], labels: list[_Label]) -> Iterator[tuple[s
 
 def _credential(text: str) -> Mention | None:
     """The credential that a text names, if it names one."""
-    mentions = [each for each in read(text).mentions if each.kind != "personal_data"]
+    reading = read(text)
+    named = [Mention(kind, True, True, True, True, words=(text,)) for kind in reading.harmless]
+    mentions = [each for each in (*reading.mentions, *named) if each.kind not in PERSONAL]
     return min(mentions, key=_gravity, default=None)
 
 
@@ -583,10 +587,11 @@ _SOURCES: Final = (
     ("password", frozenset({"home network"})),
     ("private_key", frozenset({"key file"})),
     ("token", frozenset({"make one"})),
-    ("token", frozenset({"shown once"})),
     ("card_number", frozenset({"card", "paying"})),
 )
 """Things that hold a secret. After a question about one of them, "What does it say?" asks for that secret."""
+_LITTLE: Final = frozenset({"string", "which"})
+"""Groups that every question has a word of."""
 _POINTING: Final = frozenset({"again", "seen", "look", "says", "copy it", "contents", "figures", "number"})
 
 
@@ -713,7 +718,7 @@ class CallReading:
 def _needs_both(rule: Rule, before: Set[str], now: Set[str]) -> bool:
     """Whether the rule is only complete with this question and those before it."""
     groups = {rule.first, *rule.others}
-    return not groups.isdisjoint(before) and not groups.isdisjoint(now) and not groups <= now
+    return not groups.isdisjoint(before) and not groups & now <= _LITTLE and not groups <= now
 
 
 def _titled(field: Field, message: str) -> Field:
