@@ -167,14 +167,14 @@ def test_texts_of_a_form_that_nobody_judges_reach_no_client(place: Place, where:
     asked = {"method": "elicitation/create", "params": params}
     wanted = {"inputRequests": {"q": asked}}
     done = {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "complete", "content": []}}
-    replies = {
+    replies: dict[str, list[Any]] = {
         "a request": [{"jsonrpc": "2.0", "id": 99, **asked}, done],
         "a round": [{**done, "result": {"resultType": "input_required", **wanted}}],
         "a task": [{**done, "result": {"resultType": "complete", "status": "input_required", **wanted}}],
         "a notice": [{"jsonrpc": "2.0", "method": "notifications/tasks", "params": wanted}, done],
-    }[where]
+    }
     modern = where in {"a round", "a task"}
-    server = place.server("modern" if modern else "legacy", {"tools/call": replies})
+    server = place.server("modern" if modern else "legacy", {"tools/call": replies[where]})
     with place.gateway(server=server) as client:
         client.begin(modern=modern)
         params = {**CALL, **({"_meta": MODERN} if modern else {})}

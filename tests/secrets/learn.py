@@ -40,7 +40,9 @@ def examples(halves: Iterable[Half] = get_args(Half)) -> Iterator[Example]:
     for half in halves:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
-                readings = [each for asked in call.questions for each in readings_of(asked.message, asked.form)]
+                readings = [
+                    each for asked in call.questions for each in readings_of(asked.message, asked.form)
+                ]
                 yield Example(sorted(features_of(readings)), label == "asking")
     for each in (*open_examples(), *own_forms()):
         if each.tier != 2:

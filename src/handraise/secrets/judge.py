@@ -61,7 +61,7 @@ _IN_TURN: Final = frozenset({"part", "last four"})
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
 _TOGETHER: Final = (
-    ("otp", {6, 8}, frozenset({"delivered", "gadget", "the app", "arrived", "message", "two steps"})),
+    ("otp", {6, 8}, frozenset({"delivered", "gadget", "the app", "arrived", "message", "in message", "two steps"})),
     ("cvv", {3}, frozenset({"back", "on the back", "card", "paying"})),
     ("pin", {4}, frozenset({"cash machine", "unlocking", "card", "bank"})),
 )
@@ -103,7 +103,7 @@ class _Label(NamedTuple):
     def takes_text(self) -> bool:
         """It takes any text, and names nothing harmless."""
         free = isinstance(self.field, Text) and self.field.format in {None, "uri"}
-        return free and not self.ordinary
+        return free and not self.ordinary and not self.description.denies
 
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
@@ -408,7 +408,7 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
 
 def _digit_by_digit(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
     """Several fields that take some digits each, and together as many as a secret has: three and three of a code."""
-    sizes = [(label, digits_of(label.field, ()) or single_digit(label.field)) for label in labels]
+    sizes = [(label, digits_of(label.field, frozenset()) or single_digit(label.field)) for label in labels]
     parts = [(label, size) for label, size in sizes if size and "head" not in label.shown.roles]
     together = sum(size[1] for _, size in parts)
     if len(parts) < 2 or len({size for _, size in parts}) > 1:
@@ -483,7 +483,9 @@ def _chosen(
             )
             ranges = values or _narrowing(field)
             named = any({"password", "pin"} & reading.harmless for reading in readings[:2])
-            if offers_passwords(field) or (named and not all(each.label.isdigit() for each in field.options) and values):
+            if offers_passwords(field) or (
+                named and not all(each.label.isdigit() for each in field.options) and values
+            ):
                 yield field.name, Mention("password", True, True, True, True, words=("values of one",))
             if "unlocking" in request.roles and any(len(each.label) == 1 for each in field.options):
                 yield field.name, Mention("password", True, True, True, True, words=("unlocking",))

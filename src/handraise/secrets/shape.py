@@ -99,7 +99,8 @@ _BEGUN: Final = (
 )
 _PRINTING: Final = (
     r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"
-    r"|get-access-token|get-session-token|config view\b.{0,30}--raw|kubectl get secrets?\b.{0,60}-o|op (?:read|item get)|vault (?:kv get|read|token)|pass show"
+    r"|get-access-token|get-session-token|config view\b.{0,30}--raw"
+    r"|kubectl get secrets?\b.{0,60}-o|op (?:read|item get)|vault (?:kv get|read|token)|pass show"
     r"|heroku auth:token|npm token|docker-credential|git credential fill|wg showconf|bw get|lpass show)"
     r"|\b(?:type|run|execute|enter)\s{1,3}[`\"']?(?:env|printenv|set|history)\b"
     r"|\b(?:echo|printenv|print|cat|less|head|type|more)\s{1,3}[$%{~./\\\w-]{0,60}"
