@@ -35,6 +35,8 @@ from handraise.secrets.disguises import decoded, put_together
         "sswordpa",
         "Ƥαѕѕωσя∂",
         "privat3 k3y",
+        "pswrd",
+        "People Always Say Secrets Will Only Remain Dark",
     ],
 )
 def test_a_disguised_word_is_found(title: str) -> None:

@@ -157,13 +157,21 @@ def spelled_by_initials(words: Sequence[str]) -> tuple[str, ...]:
     """The secret that the first letters of a sentence spell, if there is one: "People Always Say …"."""
     if len(words) <= _SHORTEST:
         return ()
-    found = _any_long_secret().search("".join(word[0] for word in words))
-    return (found[0],) if found else ()
+    initials, starts = "".join([word[0] for word in words]), _starts_of_long_secrets()
+    for at in range(len(words) - _SHORTEST):
+        for secret in starts.get(initials[at : at + 3], ()):
+            if initials.startswith(secret, at):
+                return (secret,)
+    return ()
 
 
 @lru_cache(maxsize=1)
-def _any_long_secret() -> re.Pattern[str]:
-    return re.compile("|".join(_long_secrets()))
+def _starts_of_long_secrets() -> dict[str, list[str]]:
+    """The long words by their first three letters."""
+    starts: dict[str, list[str]] = {}
+    for secret in _long_secrets():
+        starts.setdefault(secret[:3], []).append(secret)
+    return starts
 
 
 def put_together(words: Sequence[str]) -> tuple[str, ...]:

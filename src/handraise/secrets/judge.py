@@ -61,7 +61,11 @@ _IN_TURN: Final = frozenset({"part", "last four"})
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
 _TOGETHER: Final = (
-    ("otp", {6, 8}, frozenset({"delivered", "gadget", "the app", "arrived", "message", "in message", "two steps"})),
+    (
+        "otp",
+        {6, 8},
+        frozenset({"delivered", "gadget", "the app", "arrived", "message", "in message", "two steps"}),
+    ),
     ("cvv", {3}, frozenset({"back", "on the back", "card", "paying"})),
     ("pin", {4}, frozenset({"cash machine", "unlocking", "card", "bank"})),
 )
@@ -395,7 +399,7 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
             yield name, Mention("otp", True, True, True, words=(f"{size[0]} digits", "delivered"))
         elif size == (6, 6) and not _ENTERING.isdisjoint(context):
             yield name, Mention("otp", True, True, True, True, words=("six", *sorted(_ENTERING & context)))
-    yield from _digit_by_digit(labels, context)
+    yield from _digit_by_digit(labels, sizes, context)
     fours = [label for label in labels if sizes[label.field.name] == (4, 4)]
     if len(fours) >= (4 if context.isdisjoint(_IN_TURN) else 3):
         card += [(label, "groups of four digits") for label in fours]
@@ -406,9 +410,11 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
             yield label.field.name, Mention(kind, True, True, True, not paying, words=words)
 
 
-def _digit_by_digit(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
+def _digit_by_digit(
+    labels: list[_Label], known: dict[str, tuple[int, int] | None], context: frozenset[str]
+) -> Iterator[tuple[str, Mention]]:
     """Several fields that take some digits each, and together as many as a secret has: three and three of a code."""
-    sizes = [(label, digits_of(label.field, frozenset()) or single_digit(label.field)) for label in labels]
+    sizes = [(label, single_digit(label.field) or known[label.field.name]) for label in labels]
     parts = [(label, size) for label, size in sizes if size and "head" not in label.shown.roles]
     together = sum(size[1] for _, size in parts)
     if len(parts) < 2 or len({size for _, size in parts}) > 1:

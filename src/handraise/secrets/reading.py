@@ -92,6 +92,8 @@ class Reading:
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
     words: frozenset[str] = frozenset()
     """Its words, without numbers and single letters."""
+    features: frozenset[str] = frozenset()
+    """Its words, and its roles in brackets."""
 
 
 def read(text: str) -> Reading:
@@ -126,6 +128,7 @@ def _read(text: str) -> Reading:
             quotes=quoted_in(text),
             refers_back=back,
             words=words,
+            features=words.union([f"[{role}]" for role in roles]),
         )
     languages = languages_of(text, marks)
     roles = frozenset(
@@ -134,10 +137,11 @@ def _read(text: str) -> Reading:
     found = _Found(roles)
     for sentence in sentences:
         found.read(sentence, languages)
+    roles -= found.denied_roles
     return Reading(
         frozenset(found.mentions()),
         spared | found.harmless,
-        roles - found.denied_roles,
+        roles,
         plain,
         generic,
         found.denies,
@@ -146,6 +150,7 @@ def _read(text: str) -> Reading:
         refers_back=found.refers_back,
         own=frozenset(found.own()),
         words=words,
+        features=words.union([f"[{role}]" for role in roles]),
     )
 
 

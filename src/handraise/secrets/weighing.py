@@ -58,11 +58,7 @@ def weigh(readings: Iterable[Reading]) -> Weighed:
 
 def features_of(readings: Iterable[Reading]) -> Set[str]:
     """The words of some texts, and their roles in brackets."""
-    features: set[str] = set()
-    for reading in readings:
-        features |= reading.words
-        features.update(f"[{role}]" for role in reading.roles)
-    return features
+    return frozenset().union(*(reading.features for reading in readings))
 
 
 def _kind(readings: Iterable[Reading]) -> str:
