@@ -1,7 +1,8 @@
 """Count what each word speaks for in the labelled sets: `python -m tests.secrets.learn` writes `weights.json`.
 
 The weights are those of a logistic regression over the words and roles of each call. They make the figures of the sets
-that they were learned from look better than a stranger's forms will. `first_sight` measures a set without its help.
+that they were learned from look better than a stranger's forms will. For an honest figure of one set, learn from
+`examples` of the others.
 """
 
 from __future__ import annotations

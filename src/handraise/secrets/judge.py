@@ -10,28 +10,23 @@ from typing import Any, Final, NamedTuple
 from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.forms.formats import FORMATS
+from handraise.secrets.choices import ENTERING, MANY_OPTIONS, chosen, of_a_chosen_kind
 from handraise.secrets.finding import CALLED, NUMERIC, PERSONAL, SecretFinding, tier_of
 from handraise.secrets.lexicon import Rule, lexicon
-from handraise.secrets.reading import Mention, Reading, as_written, read
+from handraise.secrets.reading import Mention, Reading, as_written, gravity, read
 from handraise.secrets.shape import (
     Carrier,
     Hint,
     digits_of,
-    enumerates_signs,
-    enumerates_values,
     is_mask,
     month_and_year,
-    offers_passwords,
     shown_kind,
-    shows_a_value,
     single_digit,
     takes_postal_code,
 )
 from handraise.secrets.weighing import CERTAIN, SUSPICIOUS, Weighed, weigh
 
-_KINDS: Final = tuple(CALLED)
-_ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
-_CREDENTIAL: Final = _ENTERING | {
+_CREDENTIAL: Final = ENTERING | {
     "service",
     "provider",
     "platform",
@@ -42,17 +37,6 @@ _CREDENTIAL: Final = _ENTERING | {
     "wallet",
 }
 """Roles of words that speak of credentials. Beside one of them, "PAT" is a token."""
-_OPENING: Final = frozenset({"access", "belongings", "your"})
-"""Something opens, what it opens, and that it is the person's."""
-_NARROWED: Final = (
-    ("password", _OPENING),
-    ("pin", frozenset({"your", "bank", "number"})),
-    ("pin", frozenset({"your", "card", "four"})),
-    ("pin", frozenset({"cash machine", "number"})),
-)
-"""Words around options that are values or ranges."""
-_FOR_THE_CHOSEN: Final = frozenset({"ask", "ask after", "contents", "copy it", "generic", "figures"})
-"""Roles of words that ask for what was chosen before."""
 _INPUT: Final = frozenset({"contents", "keyed"})
 """Roles of words that ask for anything at all: "whatever you type there"."""
 _NAMING: Final = frozenset({"ordinary", "head"})
@@ -74,7 +58,6 @@ _BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 """The digits of several fields give these away without a doubt. All else that questions ask together is one."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
-_MANY_OPTIONS: Final = 20
 _FEW_WORDS: Final = 4
 """A message that says no more than this, and names a secret, is about that secret."""
 
@@ -145,8 +128,9 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
         rest = [label for label in rest if label.field.name not in found]
         found.update(_asked_in_two_texts(message, request, rest, context, strict))
     found.update(_asked_by_shape([label for label in rest if label.field.name not in found], context))
-    found.update(_chosen(message, request, form, context))
-    found.update(_of_a_chosen_kind(form, [label for label in labels if label.field.name not in found]))
+    found.update(chosen(message, request, form, context, lambda each: _counts(each, context, strict=False)))
+    taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
+    found.update(of_a_chosen_kind(form, taking))
     if all(mention.doubtful for mention in found.values()):
         asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
         open_labels = [] if asks_for_another else [label for label in labels if label.takes_text]
@@ -161,7 +145,7 @@ def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
         yield read(field.title or field.name)
         yield read(field.description or "")
         if isinstance(field, Choice | Choices):
-            yield from (read(option.label) for option in field.options[:_MANY_OPTIONS])
+            yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
 
 
 def _weighed(
@@ -210,7 +194,7 @@ def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozens
         read(option.label).roles
         for field in form.fields
         if isinstance(field, Choice | Choices)
-        for option in field.options[:_MANY_OPTIONS]
+        for option in field.options[:MANY_OPTIONS]
     )
     own = (reading.roles for label in labels for reading in label[1:])
     names_secret = any(mention.asked for mention in request.mentions)
@@ -227,22 +211,11 @@ def _asked_for(label: _Label, context: frozenset[str], strict: bool) -> Mention 
         *_completed(label, context),
         *_shown(label, context),
     }
-    for mention in sorted(mentions, key=_gravity):
+    for mention in sorted(mentions, key=gravity):
         if label.fits(mention) and _counts(mention, context, strict):
             return mention
     wants_email = isinstance(label.field, Text) and label.field.format == "email"
     return Mention("personal_data", True, True, True) if strict and wants_email else None
-
-
-def _gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
-    """A key to sort by: the firmest and gravest comes first."""
-    return (
-        mention.doubtful,
-        tier_of(mention.kind),
-        not mention.firm,
-        _KINDS.index(mention.kind),
-        mention.words,
-    )
 
 
 def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
@@ -315,7 +288,7 @@ def _asked_by_message(
     yield from found.items()
     if not found and {"ordinary", "elsewhere"}.isdisjoint(request.roles) and not request.denies:
         about = [each for each in request.own if each.firm and each.closing and each.kind != "personal_data"]
-        for each in sorted(about, key=_gravity)[:1]:
+        for each in sorted(about, key=gravity)[:1]:
             yield from ((label.field.name, each._replace(doubtful=True)) for label in taking)
 
 
@@ -327,7 +300,7 @@ def _asked_in_two_texts(
         if label.field.title and not label.ordinary:
             whole = read(_SENTENCE_END.sub(", ", f"{message}. {label.field.title}"))
             known = request.harmless | label.title.harmless
-            for mention in sorted(whole.mentions, key=_gravity):
+            for mention in sorted(whole.mentions, key=gravity):
                 if (
                     mention.kind not in known
                     and mention.closing
@@ -350,7 +323,7 @@ def _requested(
     request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
 ) -> Iterator[tuple[str | None, Mention]]:
     """What the message asks for."""
-    for mention in sorted(request.mentions, key=_gravity):
+    for mention in sorted(request.mentions, key=gravity):
         if not mention.closing or not _counts(mention, context, strict):
             continue
         fitting = [label for label in labels if label.fits(mention)]
@@ -397,8 +370,8 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
             yield name, Mention("pin", True, True, True, True, words=("four", "card"))
         elif 4 <= size[0] <= 8 and "delivered" in context:
             yield name, Mention("otp", True, True, True, words=(f"{size[0]} digits", "delivered"))
-        elif size == (6, 6) and not _ENTERING.isdisjoint(context):
-            yield name, Mention("otp", True, True, True, True, words=("six", *sorted(_ENTERING & context)))
+        elif size == (6, 6) and not ENTERING.isdisjoint(context):
+            yield name, Mention("otp", True, True, True, True, words=("six", *sorted(ENTERING & context)))
     yield from _digit_by_digit(labels, sizes, context)
     fours = [label for label in labels if sizes[label.field.name] == (4, 4)]
     if len(fours) >= (4 if context.isdisjoint(_IN_TURN) else 3):
@@ -470,100 +443,13 @@ def _only_digits(label: _Label) -> bool:
     return label.shown.generic or not digits.isdisjoint(label.shown.roles)
 
 
-def _chosen(
-    message: str, request: Reading, form: Form[Any], context: frozenset[str]
-) -> Iterator[tuple[str | None, Mention]]:
-    """Yes or no, and choices, that narrow a secret down: "Which of these is your password?"."""
-    signs = [each for each in form.fields if isinstance(each, Choice | Choices) and enumerates_signs(each)]
-    for field in form.fields:
-        if isinstance(field, Flag):
-            readings = [request, read(field.title or ""), read(field.description or "")]
-            narrowed = any({"narrow", "part"} & reading.roles for reading in readings) or any(
-                shows_a_value(text) for text in (message, field.title or "")
-            )
-        elif isinstance(field, Choice | Choices):
-            readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
-            values = enumerates_values(field)
-            narrowed = (
-                field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
-            )
-            ranges = values or _narrowing(field)
-            named = any({"password", "pin"} & reading.harmless for reading in readings[:2])
-            if offers_passwords(field) or (
-                named and not all(each.label.isdigit() for each in field.options) and values
-            ):
-                yield field.name, Mention("password", True, True, True, True, words=("values of one",))
-            if "unlocking" in request.roles and any(len(each.label) == 1 for each in field.options):
-                yield field.name, Mention("password", True, True, True, True, words=("unlocking",))
-            for kind, roles in _NARROWED:
-                if ranges and any(reading.roles >= roles for reading in readings):
-                    yield field.name, Mention(kind, True, True, True, True, words=tuple(sorted(roles)))
-        else:
-            continue
-        readings = [
-            reading
-            for reading in readings
-            if "other question" not in reading.roles or "which" in reading.roles
-        ]
-        owned = {mention for reading in readings for mention in reading.own}
-        if isinstance(field, Choice | Choices):
-            owned |= {
-                each
-                for reading in readings
-                for each in reading.mentions
-                if each.doubtful or each.asked or values or field in signs or each.kind == "security_answer"
-            }
-            owned |= {
-                each
-                for reading in readings
-                for each in reading.passing
-                if values or field in signs or each.kind == "otp"
-            }
-        answers = {each for each in owned if each.kind == "security_answer" and not isinstance(field, Flag)}
-        for mention in sorted(owned if narrowed else answers, key=_gravity):
-            if mention.kind != "personal_data" and _counts(mention, context, strict=False):
-                yield field.name, mention._replace(words=(*mention.words, "options that narrow it down"))
-                break
-    digits = [each for each in signs if "digit" in read(each.title or each.name).roles]
-    if len(digits) >= 3 or (len(signs) >= 3 and not context.isdisjoint(_ENTERING | {"card", "bank"})):
-        for field in digits or signs:
-            yield field.name, Mention("pin", True, True, True, True, words=("digit by digit",))
-
-
-def _of_a_chosen_kind(form: Form[Any], labels: list[_Label]) -> Iterator[tuple[str, Mention]]:
-    """Options that are kinds of secrets, and a field for the one that was chosen: "API key", then "Paste it here"."""
-    for field in form.fields:
-        if not isinstance(field, Choice):
-            continue
-        named = [_credential(option.label) for option in field.options[:_MANY_OPTIONS]]
-        kinds = sorted((mention for mention in named if mention is not None), key=_gravity)
-        if 2 * len(kinds) >= len(named):
-            for label in labels:
-                if isinstance(label.field, Text) and not label.shown.roles.isdisjoint(_FOR_THE_CHOSEN):
-                    yield label.field.name, kinds[0]
-
-
-def _credential(text: str) -> Mention | None:
-    """The credential that a text names, if it names one."""
-    reading = read(text)
-    named = [Mention(kind, True, True, True, True, words=(text,)) for kind in reading.harmless]
-    mentions = [each for each in (*reading.mentions, *named) if each.kind not in PERSONAL]
-    return min(mentions, key=_gravity, default=None)
-
-
-def _narrowing(field: Choice | Choices) -> bool:
-    """Whether most options say where something lies: "above 5000", "odd"."""
-    labels = [option.label for option in field.options[:_MANY_OPTIONS]]
-    return 2 * sum("narrow" in read(label).roles for label in labels) > len(labels)
-
-
 def texts_of(message: str, form: Form[Any]) -> list[str]:
     """Everything that the question says."""
     texts = [message]
     for field in form.fields:
         texts += [field.title or "", field.description or "", field.name]
         if isinstance(field, Choice | Choices):
-            texts += [option.label for option in field.options[:_MANY_OPTIONS]]
+            texts += [option.label for option in field.options[:MANY_OPTIONS]]
     return texts
 
 
@@ -659,7 +545,7 @@ class CallReading:
         if now.denies or not (now.generic or {"ordinary", "head"}.isdisjoint(now.roles)):
             return None
         for reading in self._readings():
-            for mention in sorted(reading.own | reading.mentions | reading.passing, key=_gravity):
+            for mention in sorted(reading.own | reading.mentions | reading.passing, key=gravity):
                 named = now.generic or now.refers_back or not mention.doubtful
                 if mention.kind != "personal_data" and not reading.denies and named:
                     return mention
@@ -683,7 +569,7 @@ class CallReading:
             for rule in lexicon().rules.get(role, ())
             if rule.others and said.issuperset(rule.others) and _needs_both(rule, before, now)
         ]
-        return min(mentions, key=_gravity, default=None)
+        return min(mentions, key=gravity, default=None)
 
     def _texts(self, message: str, form: Form[Any]) -> list[str]:
         return [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]

@@ -13,10 +13,12 @@ from typing import Final, NamedTuple
 
 from handraise.secrets.characters import fold
 from handraise.secrets.clause import Clause, has_another_head, turns_part
+from handraise.secrets.finding import CALLED, tier_of
 from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.shape import Hint, quoted_in
 from handraise.secrets.words import Mark, clauses, languages_of, marks_of, words_of
 
+_KINDS: Final = tuple(CALLED)
 _ASKING: Final = frozenset({"ask", "ask after", "what"})
 _DENYING: Final = frozenset({"neg", "neg after", "without"})
 _NEVER_ELSE: Final = frozenset({"pin", "otp", "cvv", "card_number"})
@@ -47,6 +49,17 @@ class Mention(NamedTuple):
     """Most people know the word for something else: "PAT", "bearer"."""
     example: bool = False
     """It is an example of a topic: "for example a wrong password"."""
+
+
+def gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
+    """A key to sort by: the firmest and gravest comes first."""
+    return (
+        mention.doubtful,
+        tier_of(mention.kind),
+        not mention.firm,
+        _KINDS.index(mention.kind),
+        mention.words,
+    )
 
 
 class Named(NamedTuple):
