@@ -130,8 +130,9 @@ types: $(READY)
 bench: $(READY) ## measure against peers, side by side; writes docs/benchmarks.md
 	$(BIN)/python -m bench $(if $(QUICK),--quick) $(PARTS)
 
-lexicons: $(READY) ## compile the word lists of the secret detector
+lexicons: $(READY) ## compile the word lists of the secret detector, and learn its weights
 	$(BIN)/python -m tests.secrets.compile
+	$(BIN)/python -m tests.secrets.learn
 
 docs: $(READY) ## write the pages made from code, run every snippet, build site/
 	$(BIN)/python -m docs.make

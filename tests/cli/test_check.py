@@ -245,11 +245,11 @@ def asked(message: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_a_doubtful_form_rests_on_its_own_words() -> None:
-    form = asked("Confirm it is you", v={"type": "string", "title": "Six digits", "pattern": r"^\d{6}$"})
+    form = asked("Hello", v={"type": "string", "title": "The thing you change every 90 days"})
     result = check("form", json.dumps(form))
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "doubtful"
-    assert "It rests on: Six digits, Confirm it is you." in result.stdout
+    assert "It rests on: The thing you change every 90 days, change every 90 days." in result.stdout
 
 
 def test_the_questions_of_a_call_are_judged_together() -> None:

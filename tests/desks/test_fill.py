@@ -110,7 +110,7 @@ def test_whatever_is_typed_is_either_explained_or_fits(entries: dict[str, Any]) 
 
 @pytest.mark.shows("S4")
 def test_an_answer_to_a_doubtful_form_wants_a_second_look() -> None:
-    form = Form.by_hand(Text("word", title="The word that lets you into your lab"), Text("note"))
+    form = Form.by_hand(Text("word", title="The thing you change every 90 days"), Text("note"))
     found = judge_form("Before we start", form)
     waiting = replace(form_question("Before we start", form), secrets=found)
     assert not fill(form, {"word": "heron"}, waiting.doubts).secrets  # the policy allows it

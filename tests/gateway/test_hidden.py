@@ -156,6 +156,35 @@ def test_a_question_in_a_notice_is_judged(place: Place, url: str) -> None:
     assert len(place.recorded("refused" if url == DANGEROUS else "asked")) == 1
 
 
+UNREAD = {"placeholder": "Your password", "examples": ["hunter2"], "$comment": "secret", "x-hint": "PIN"}
+SIZES = {"type": "string", "oneOf": [{"const": "s", "title": "Small", "description": "Type your password"}]}
+
+
+@pytest.mark.parametrize("where", ["a request", "a round", "a task", "a notice"])
+def test_texts_of_a_form_that_nobody_judges_reach_no_client(place: Place, where: str) -> None:
+    fields = {"when": {"type": "string", "title": "When?", **UNREAD}, "size": {**SIZES, **UNREAD}}
+    params = {"message": "When?", "requestedSchema": {"type": "object", "properties": fields, **UNREAD}}
+    asked = {"method": "elicitation/create", "params": params}
+    wanted = {"inputRequests": {"q": asked}}
+    done = {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "complete", "content": []}}
+    replies: dict[str, list[Any]] = {
+        "a request": [{"jsonrpc": "2.0", "id": 99, **asked}, done],
+        "a round": [{**done, "result": {"resultType": "input_required", **wanted}}],
+        "a task": [{**done, "result": {"resultType": "complete", "status": "input_required", **wanted}}],
+        "a notice": [{"jsonrpc": "2.0", "method": "notifications/tasks", "params": wanted}, done],
+    }
+    modern = where in {"a round", "a task"}
+    server = place.server("modern" if modern else "legacy", {"tools/call": replies[where]})
+    with place.gateway(server=server) as client:
+        client.begin(modern=modern)
+        params = {**CALL, **({"_meta": MODERN} if modern else {})}
+        client.send({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params})
+        while b"When?" not in (line := client.lines[-1] if client.lines else b""):
+            client.next()
+    for unread in (b"password", b"hunter2", b"secret", b"PIN"):
+        assert unread not in line
+
+
 @pytest.mark.parametrize("params", [None, [], "text", {}], ids=["none", "a list", "a text", "empty"])
 def test_a_question_of_a_round_without_anything_to_ask_reaches_no_client(place: Place, params: Any) -> None:
     asked = {"method": "elicitation/create", **({} if params is None else {"params": params})}

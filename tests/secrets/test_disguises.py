@@ -7,6 +7,7 @@ import pytest
 from handraise.forms import Form, Text
 from handraise.secrets import judge_form
 from handraise.secrets.disguises import decoded, put_together
+from handraise.secrets.words import words_of
 
 
 @pytest.mark.shows("S3")
@@ -35,6 +36,7 @@ from handraise.secrets.disguises import decoded, put_together
         "sswordpa",
         "Ƥαѕѕωσя∂",
         "privat3 k3y",
+        "pswrd",
     ],
 )
 def test_a_disguised_word_is_found(title: str) -> None:
@@ -50,3 +52,8 @@ def test_harmless_words_raise_no_alarm(title: str) -> None:
 
 def test_known_words_are_not_joined() -> None:
     assert put_together(("digits", "of", "your", "card")) == ("digits", "of", "your", "card")
+
+
+def test_a_word_that_initials_spell_is_read() -> None:
+    assert words_of("People Always Say Secrets Will Only Remain Dark")[-1] == "password"
+    assert words_of("People always say that sunny weather makes cities bright")[-1] == "bright"

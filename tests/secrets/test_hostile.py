@@ -22,14 +22,15 @@ class Bars(NamedTuple):
 
 
 BARS: dict[Half, Bars] = {
-    "open": Bars(0.95, 0.88, 0.01),
-    "held_back": Bars(0.98, 0.90, 0.01),
-    "fresh": Bars(0.97, 0.86, 0.01),
-    "final": Bars(0.94, 0.86, 0.01),
-    "final2": Bars(0.97, 0.78, 0.01),
-    "wide": Bars(0.89, 0.75, 0.02),
+    "open": Bars(0.94, 0.89, 0.01),
+    "held_back": Bars(0.98, 0.94, 0.01),
+    "fresh": Bars(0.97, 0.93, 0.01),
+    "final": Bars(0.95, 0.91, 0.01),
+    "final2": Bars(0.97, 0.91, 0.01),
+    "wide": Bars(0.90, 0.84, 0.02),
+    "strangers": Bars(0.94, 0.86, 0.01),
 }
-"""All were in view while the detector was built: they must not get worse."""
+"""All were in view while the detector was built, and its weights are learned from them: they must not get worse."""
 
 
 def findings(call: HostileCall) -> list[SecretFinding]:

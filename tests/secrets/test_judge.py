@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.secrets.labelled import DATA, Labelled, open_examples, own_forms, own_phrases, score
 
 from handraise.errors import SecretInForm
-from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text
+from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, parse_form
+from handraise.revisions import Revision
 from handraise.secrets import judge_form, require_no_secrets
 
 LANGUAGES = sorted(path.stem for path in (DATA / "forms").glob("*.json"))
@@ -365,3 +366,31 @@ def test_an_old_one_and_a_new_one_twice_are_passwords() -> None:
 )
 def test_what_is_counted_or_belongs_to_something_else_is_harmless(title: str) -> None:
     assert not kinds("", Text("v", title=title))
+
+
+@pytest.mark.shows("S3")
+def test_a_field_for_a_chosen_kind_of_secret_is_found() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "enum": ["API key", "SSH key", "password"]},
+            "value": {"type": "string", "title": "Paste it here"},
+            "ticket": {"type": "string", "title": "Ticket"},
+        },
+    }
+    found = judge_form("What will you give us?", parse_form(schema, Revision.NOVEMBER_2025))
+    assert [each.field for each in found] == ["value"]
+
+
+@pytest.mark.shows("S3")
+def test_digits_that_several_fields_ask_for_together_are_found() -> None:
+    halves = [Text(name, pattern=r"^\d{3}$") for name in ("left", "right")]
+    found = judge_form("Your authenticator app shows two groups", Form.by_hand(*halves))
+    assert {(each.field, each.kind) for each in found} == {("left", "otp"), ("right", "otp")}
+    assert not judge_form("The result of the match", Form.by_hand(*halves))
+
+
+def test_a_pin_code_in_india_and_a_count_of_passwords_are_harmless() -> None:
+    postal = Form.by_hand(Text("pincode", title="PIN code", pattern="^[1-9][0-9]{5}$"))
+    assert not judge_form("Where do we deliver?", postal)
+    assert not judge_form("Rules", Form.by_hand(Integer("history", title="Passwords remembered")))

@@ -104,6 +104,12 @@ def _sort_out(name: str | None, schema: Mapping[str, Any], known: Mapping[str, t
     return result
 
 
+def drop_unread(schema: dict[str, Any], read: Mapping[str, type]) -> None:
+    """Remove members that only describe and that nobody reads here, such as `examples` and `placeholder`."""
+    for keyword in [each for each in schema if each not in read and each not in _RESTRICTING]:
+        del schema[keyword]
+
+
 def _meant(name: str | None, key: str, value: object, expected: type) -> object:
     if type(value) is expected:
         return value

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from handraise.forms.rules import FORM, ITEMS, OPTION, TEXT, drop_unread
 from handraise.gateway.json_text import LONGEST, JsonError, dump_json, parse_json
 
 ELICIT: Final = "elicitation/create"
@@ -193,6 +194,9 @@ def parse_message(raw: bytes) -> Message:
         raise _refused(str(error), error.value) from None
     if (why := _problem(body) or _misspelled(body)) is not None:
         raise _refused(why, body)
+    for params in _questions(body):
+        for part, known in _parts_of_form(params):
+            drop_unread(part, known)
     return Message(body)
 
 
@@ -333,9 +337,10 @@ _INPUT: Final = _names("method params")
 _ANSWER: Final = _names("action content")
 _ERROR: Final = _names("code message data")
 _LINKS: Final = _names("elicitations")
-_SCHEMA: Final = _names("type properties required")
 _LISTED: Final = ("oneOf", "anyOf")
-_FIELD: Final = _names("type title description default enum enumNames oneOf anyOf items const format")
+_PART: Final = _names(
+    "type properties required title description default enum enumNames oneOf anyOf items const format"
+)
 
 
 def _misspelled(body: dict[str, Any]) -> str | None:
@@ -357,9 +362,7 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
     method, params, result = body.get("method"), _object(body, "params"), _object(body, "result")
     if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
         yield params, _CALL
-    elif method == ELICIT:
-        yield from _in_question(params)
-    else:
+    elif method != ELICIT:
         yield params, _NOTICE
     for answer in _object(params, "inputResponses").values():
         if isinstance(answer, dict):
@@ -367,26 +370,39 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
     yield result, _ROUND
     for asked in input_requests(body):
         yield asked, _INPUT
-        yield from _in_question(_object(asked, "params"))
     error = _object(body, "error")
     yield error, _ERROR
     data = _object(error, "data")
     yield data, _LINKS
-    for link in _objects(data, "elicitations"):
-        yield from _in_question(link)
+    for question in _questions(body):
+        yield question, _QUESTION
+        for part, _ in _parts_of_form(question):
+            yield part, _PART
 
 
-def _in_question(params: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
-    """What is read of a question: its params, and every part of its form."""
-    yield params, _QUESTION
+def _questions(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The params of every question in a message: of a request, a round, a task, a notice or a -32042."""
+    if body.get("method") == ELICIT:
+        yield _object(body, "params")
+    for asked in input_requests(body):
+        yield _object(asked, "params")
+    yield from _objects(_object(_object(body, "error"), "data"), "elicitations")
+
+
+def _parts_of_form(params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Mapping[str, type]]]:
+    """The schema of a question, its fields and their options, each with the members that are read of it.
+
+    The attack: a `placeholder` or an `examples` that asks for a password. The client shows it; nobody judged it.
+    """
     schema = _object(params, "requestedSchema")
-    yield schema, _SCHEMA
+    yield schema, FORM
     for field in _object(schema, "properties").values():
         if isinstance(field, dict):
             items = _object(field, "items")
-            options = [each for part in (field, items) for name in _LISTED for each in _objects(part, name)]
-            for part in (field, items, *options):
-                yield part, _FIELD
+            yield field, TEXT
+            yield items, ITEMS
+            for part in (field, items):
+                yield from ((option, OPTION) for name in _LISTED for option in _objects(part, name))
 
 
 def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -130,6 +130,10 @@ def seen_in(word: str) -> Iterator[str]:
         yield backwards
     if not _UPSIDE_DOWN.isdisjoint(word):
         yield backwards.translate(_TURNED)
+    if len(word) >= _CONSONANTS and _VOWELS.isdisjoint(word) and word.isascii():
+        bones = _skeletons().get(_skeleton(word))  # "psswrd"
+        if bones is not None:
+            yield bones
     if word.isascii() and len(word) >= _SHORTEST:
         yield codecs.encode(word, "rot13")
         doubled = word + word
@@ -147,6 +151,27 @@ def decoded_base64(word: str) -> str:
     except ValueError:
         return ""
     return text if re.fullmatch(r"[A-Za-z _-]{3,}", text) else ""
+
+
+def spelled_by_initials(words: Sequence[str]) -> tuple[str, ...]:
+    """The secret that the first letters of a sentence spell, if there is one: "People Always Say …"."""
+    if len(words) <= _SHORTEST:
+        return ()
+    initials, starts = "".join([word[0] for word in words]), _starts_of_long_secrets()
+    for at in range(len(words) - _SHORTEST):
+        for secret in starts.get(initials[at : at + 3], ()):
+            if initials.startswith(secret, at):
+                return (secret,)
+    return ()
+
+
+@lru_cache(maxsize=1)
+def _starts_of_long_secrets() -> dict[str, list[str]]:
+    """The long words by their first three letters."""
+    starts: dict[str, list[str]] = {}
+    for secret in _long_secrets():
+        starts.setdefault(secret[:3], []).append(secret)
+    return starts
 
 
 def put_together(words: Sequence[str]) -> tuple[str, ...]:
@@ -281,6 +306,7 @@ def _neighbour(word: str) -> str | None:
     return None
 
 
+_VOWELS: Final = frozenset("aeiouy")
 _CONSONANTS: Final = 5
 """Fewer of them are shared by too many words."""
 

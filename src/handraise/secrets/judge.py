@@ -10,24 +10,23 @@ from typing import Any, Final, NamedTuple
 from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.forms.formats import FORMATS
-from handraise.secrets.finding import CALLED, NUMERIC, SecretFinding, tier_of
+from handraise.secrets.choices import ENTERING, MANY_OPTIONS, chosen, of_a_chosen_kind
+from handraise.secrets.finding import CALLED, NUMERIC, PERSONAL, SecretFinding, tier_of
 from handraise.secrets.lexicon import Rule, lexicon
-from handraise.secrets.reading import Mention, Reading, as_written, read
+from handraise.secrets.reading import Mention, Reading, as_written, gravity, read
 from handraise.secrets.shape import (
     Carrier,
     Hint,
     digits_of,
-    enumerates_signs,
-    enumerates_values,
     is_mask,
     month_and_year,
     shown_kind,
-    shows_a_value,
+    single_digit,
+    takes_postal_code,
 )
+from handraise.secrets.weighing import CERTAIN, SUSPICIOUS, Weighed, weigh
 
-_KINDS: Final = tuple(CALLED)
-_ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
-_CREDENTIAL: Final = _ENTERING | {
+_CREDENTIAL: Final = ENTERING | {
     "service",
     "provider",
     "platform",
@@ -38,18 +37,29 @@ _CREDENTIAL: Final = _ENTERING | {
     "wallet",
 }
 """Roles of words that speak of credentials. Beside one of them, "PAT" is a token."""
-_OPENING: Final = frozenset({"access", "belongings", "your"})
-"""Something opens, what it opens, and that it is the person's."""
+_INPUT: Final = frozenset({"contents", "keyed"})
+"""Roles of words that ask for anything at all: "whatever you type there"."""
 _NAMING: Final = frozenset({"ordinary", "head"})
 _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
+_TOGETHER: Final = (
+    (
+        "otp",
+        {6, 8},
+        frozenset({"delivered", "gadget", "the app", "arrived", "message", "in message", "two steps"}),
+    ),
+    ("cvv", {3}, frozenset({"back", "on the back", "card", "paying"})),
+    ("pin", {4}, frozenset({"cash machine", "unlocking", "card", "bank"})),
+)
+"""How many digits a secret has, and the words around it."""
 _BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 """The digits of several fields give these away without a doubt. All else that questions ask together is one."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
-_MANY_OPTIONS: Final = 20
+_FEW_WORDS: Final = 4
+"""A message that says no more than this, and names a secret, is about that secret."""
 
 
 class _Label(NamedTuple):
@@ -69,17 +79,29 @@ class _Label(NamedTuple):
     def ordinary(self) -> bool:
         """The label names something harmless: a region, a reason."""
         roles = self.shown.roles
-        return not self.shown.generic and "contents" not in roles and not _NAMING.isdisjoint(roles)
+        return not self.shown.generic and _INPUT.isdisjoint(roles) and not _NAMING.isdisjoint(roles)
 
     @property
     def roles(self) -> frozenset[str]:
         """The roles of all its words."""
         return self.name.roles | self.title.roles | self.description.roles
 
+    @property
+    def takes_text(self) -> bool:
+        """It takes any text, and names nothing harmless."""
+        free = isinstance(self.field, Text) and self.field.format in {None, "uri"}
+        return free and not self.ordinary and not self.description.denies
+
     def fits(self, mention: Mention) -> bool:
-        """Whether the field can carry it. A number is a PIN or a card, hardly ever a password."""
+        """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
+
+        In India, a PIN code is a postal code.
+        """
         if isinstance(self.field, Text):
-            return self.field.format is None or FORMATS[self.field.format].may_hold_secret
+            postal = mention.kind == "pin" and not mention.asked and takes_postal_code(self.field)
+            return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+        if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
+            return False
         return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
 
 
@@ -106,8 +128,36 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
         rest = [label for label in rest if label.field.name not in found]
         found.update(_asked_in_two_texts(message, request, rest, context, strict))
     found.update(_asked_by_shape([label for label in rest if label.field.name not in found], context))
-    found.update(_chosen(message, request, form, context))
+    found.update(chosen(message, request, form, context, lambda each: _counts(each, context, strict=False)))
+    taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
+    found.update(of_a_chosen_kind(form, taking))
+    if all(mention.doubtful for mention in found.values()):
+        asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
+        open_labels = [] if asks_for_another else [label for label in labels if label.takes_text]
+        found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
+
+
+def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
+    """What the person sees of a question, text by text."""
+    yield read(message)
+    for field in form.fields:
+        yield read(field.title or field.name)
+        yield read(field.description or "")
+        if isinstance(field, Choice | Choices):
+            yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
+
+
+def _weighed(
+    found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed
+) -> Iterator[tuple[str | None, Mention]]:
+    """What the rules found, more certain if the words speak for it; or what the words alone speak for."""
+    for name, mention in found.items():
+        sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
+        yield name, mention._replace(doubtful=not sure)
+    if not found and weighed.total >= SUSPICIOUS:
+        mention = Mention(weighed.kind, True, True, True, True, words=weighed.words)
+        yield from ((label.field.name, mention) for label in labels)
 
 
 def require_no_secrets(message: str, form: Form[Any]) -> None:
@@ -144,7 +194,7 @@ def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozens
         read(option.label).roles
         for field in form.fields
         if isinstance(field, Choice | Choices)
-        for option in field.options[:_MANY_OPTIONS]
+        for option in field.options[:MANY_OPTIONS]
     )
     own = (reading.roles for label in labels for reading in label[1:])
     names_secret = any(mention.asked for mention in request.mentions)
@@ -161,22 +211,11 @@ def _asked_for(label: _Label, context: frozenset[str], strict: bool) -> Mention 
         *_completed(label, context),
         *_shown(label, context),
     }
-    for mention in sorted(mentions, key=_gravity):
+    for mention in sorted(mentions, key=gravity):
         if label.fits(mention) and _counts(mention, context, strict):
             return mention
     wants_email = isinstance(label.field, Text) and label.field.format == "email"
     return Mention("personal_data", True, True, True) if strict and wants_email else None
-
-
-def _gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
-    """A key to sort by: the firmest and gravest comes first."""
-    return (
-        mention.doubtful,
-        tier_of(mention.kind),
-        not mention.firm,
-        _KINDS.index(mention.kind),
-        mention.words,
-    )
 
 
 def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
@@ -196,7 +235,8 @@ def _standing(label: _Label) -> Iterator[Mention]:
         return
     for mention in name.mentions:
         excused = title.harmless | (frozenset() if mention.firm else description.harmless)
-        if mention.kind not in excused or mention.kind in _kinds(title):
+        unseen = mention.kind in PERSONAL and not mention.firm and label.field.title and label.ordinary
+        if (mention.kind not in excused and not unseen) or mention.kind in _kinds(title):
             yield mention
     for mention in title.mentions:
         if mention.firm or mention.kind not in name.harmless | description.harmless:
@@ -238,14 +278,17 @@ def _asked_by_message(
 ) -> Iterator[tuple[str | None, Mention]]:
     """The message asks, and fields that name nothing take the answer."""
     taking = [label for label in labels if isinstance(label.field, Text) and _may_take_a_part(label)]
-    if request.quotes and any(label.shown.generic for label in taking):
-        yield from ((label.field.name, _shown_by(request.quotes)) for label in taking if label.shown.generic)
+    if request.quotes and any(label.takes_text for label in taking):
+        for label in taking:
+            if label.takes_text:
+                mention = _shown_by(request.quotes)
+                yield label.field.name, mention._replace(doubtful=mention.doubtful or not label.shown.generic)
         return
     found = dict(_requested(request, labels, context, strict))
     yield from found.items()
     if not found and {"ordinary", "elsewhere"}.isdisjoint(request.roles) and not request.denies:
         about = [each for each in request.own if each.firm and each.closing and each.kind != "personal_data"]
-        for each in sorted(about, key=_gravity)[:1]:
+        for each in sorted(about, key=gravity)[:1]:
             yield from ((label.field.name, each._replace(doubtful=True)) for label in taking)
 
 
@@ -257,7 +300,7 @@ def _asked_in_two_texts(
         if label.field.title and not label.ordinary:
             whole = read(_SENTENCE_END.sub(", ", f"{message}. {label.field.title}"))
             known = request.harmless | label.title.harmless
-            for mention in sorted(whole.mentions, key=_gravity):
+            for mention in sorted(whole.mentions, key=gravity):
                 if (
                     mention.kind not in known
                     and mention.closing
@@ -280,7 +323,7 @@ def _requested(
     request: Reading, labels: list[_Label], context: frozenset[str], strict: bool
 ) -> Iterator[tuple[str | None, Mention]]:
     """What the message asks for."""
-    for mention in sorted(request.mentions, key=_gravity):
+    for mention in sorted(request.mentions, key=gravity):
         if not mention.closing or not _counts(mention, context, strict):
             continue
         fitting = [label for label in labels if label.fits(mention)]
@@ -295,6 +338,8 @@ def _requested(
             elif not open_fields and mention.firm and "elsewhere" not in context and _own(mention, request):
                 yield None, mention._replace(doubtful=True)
                 return
+        elif not generic and open_fields and mention.firm and len(request.words) <= _FEW_WORDS:
+            yield None, mention._replace(doubtful=True)
         if open_fields or mention.part:
             return
 
@@ -325,8 +370,9 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
             yield name, Mention("pin", True, True, True, True, words=("four", "card"))
         elif 4 <= size[0] <= 8 and "delivered" in context:
             yield name, Mention("otp", True, True, True, words=(f"{size[0]} digits", "delivered"))
-        elif size == (6, 6) and not _ENTERING.isdisjoint(context):
-            yield name, Mention("otp", True, True, True, True, words=("six", *sorted(_ENTERING & context)))
+        elif size == (6, 6) and not ENTERING.isdisjoint(context):
+            yield name, Mention("otp", True, True, True, True, words=("six", *sorted(ENTERING & context)))
+    yield from _digit_by_digit(labels, sizes, context)
     fours = [label for label in labels if sizes[label.field.name] == (4, 4)]
     if len(fours) >= (4 if context.isdisjoint(_IN_TURN) else 3):
         card += [(label, "groups of four digits") for label in fours]
@@ -335,6 +381,24 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
         for label, because in card:
             kind = "cvv" if because == "three digits" else "card_number"
             yield label.field.name, Mention(kind, True, True, True, not paying, words=words)
+
+
+def _digit_by_digit(
+    labels: list[_Label], known: dict[str, tuple[int, int] | None], context: frozenset[str]
+) -> Iterator[tuple[str, Mention]]:
+    """Several fields that take some digits each, and together as many as a secret has: three and three of a code."""
+    sizes = [(label, single_digit(label.field) or known[label.field.name]) for label in labels]
+    parts = [(label, size) for label, size in sizes if size and "head" not in label.shown.roles]
+    together = sum(size[1] for _, size in parts)
+    if len(parts) < 2 or len({size for _, size in parts}) > 1:
+        return
+    for kind, digits, around in _TOGETHER:
+        if together in digits and not context.isdisjoint(around):
+            words = (f"{together} digits", *sorted(around & context))
+            yield from (
+                (label.field.name, Mention(kind, True, True, True, True, words=words)) for label, _ in parts
+            )
+            return
 
 
 def _word_by_word(labels: list[_Label], context: frozenset[str]) -> Iterator[tuple[str, Mention]]:
@@ -379,68 +443,13 @@ def _only_digits(label: _Label) -> bool:
     return label.shown.generic or not digits.isdisjoint(label.shown.roles)
 
 
-def _chosen(
-    message: str, request: Reading, form: Form[Any], context: frozenset[str]
-) -> Iterator[tuple[str | None, Mention]]:
-    """Yes or no, and choices, that narrow a secret down: "Which of these is your password?"."""
-    signs = [each for each in form.fields if isinstance(each, Choice | Choices) and enumerates_signs(each)]
-    for field in form.fields:
-        if isinstance(field, Flag):
-            readings = [request, read(field.title or ""), read(field.description or "")]
-            narrowed = any({"narrow", "part"} & reading.roles for reading in readings) or any(
-                shows_a_value(text) for text in (message, field.title or "")
-            )
-        elif isinstance(field, Choice | Choices):
-            readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
-            values = enumerates_values(field)
-            narrowed = (
-                field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
-            )
-            if values and any(reading.roles >= _OPENING for reading in readings):
-                opens = Mention("password", True, True, True, True, words=tuple(sorted(_OPENING)))
-                yield field.name, opens
-        else:
-            continue
-        readings = [
-            reading
-            for reading in readings
-            if "other question" not in reading.roles or "which" in reading.roles
-        ]
-        owned = {mention for reading in readings for mention in reading.own}
-        if isinstance(field, Choice | Choices):
-            owned |= {
-                each
-                for reading in readings
-                for each in reading.mentions
-                if each.doubtful or each.asked or values or field in signs or each.kind == "security_answer"
-            }
-            owned |= {
-                each for reading in readings for each in reading.passing if values or each.kind == "otp"
-            }
-        answers = {each for each in owned if each.kind == "security_answer" and not isinstance(field, Flag)}
-        for mention in sorted(owned if narrowed else answers, key=_gravity):
-            if mention.kind != "personal_data" and _counts(mention, context, strict=False):
-                yield field.name, mention._replace(words=(*mention.words, "options that narrow it down"))
-                break
-    digits = [each for each in signs if "digit" in read(each.title or each.name).roles]
-    if len(digits) >= 3 or (len(signs) >= 3 and not context.isdisjoint(_ENTERING | {"card", "bank"})):
-        for field in digits or signs:
-            yield field.name, Mention("pin", True, True, True, True, words=("digit by digit",))
-
-
-def _narrowing(field: Choice | Choices) -> bool:
-    """Whether most options say where something lies: "above 5000", "odd"."""
-    labels = [option.label for option in field.options[:_MANY_OPTIONS]]
-    return 2 * sum("narrow" in read(label).roles for label in labels) > len(labels)
-
-
 def texts_of(message: str, form: Form[Any]) -> list[str]:
     """Everything that the question says."""
     texts = [message]
     for field in form.fields:
         texts += [field.title or "", field.description or "", field.name]
         if isinstance(field, Choice | Choices):
-            texts += [option.label for option in field.options[:_MANY_OPTIONS]]
+            texts += [option.label for option in field.options[:MANY_OPTIONS]]
     return texts
 
 
@@ -471,9 +480,12 @@ _SOURCES: Final = (
     ("password", frozenset({"vault app"})),
     ("password", frozenset({"home network"})),
     ("private_key", frozenset({"key file"})),
+    ("token", frozenset({"make one"})),
     ("card_number", frozenset({"card", "paying"})),
 )
 """Things that hold a secret. After a question about one of them, "What does it say?" asks for that secret."""
+_LITTLE: Final = frozenset({"string", "which"})
+"""Groups that every question has a word of."""
 _POINTING: Final = frozenset({"again", "seen", "look", "says", "copy it", "contents", "figures", "number"})
 
 
@@ -533,7 +545,7 @@ class CallReading:
         if now.denies or not (now.generic or {"ordinary", "head"}.isdisjoint(now.roles)):
             return None
         for reading in self._readings():
-            for mention in sorted(reading.own | reading.mentions | reading.passing, key=_gravity):
+            for mention in sorted(reading.own | reading.mentions | reading.passing, key=gravity):
                 named = now.generic or now.refers_back or not mention.doubtful
                 if mention.kind != "personal_data" and not reading.denies and named:
                     return mention
@@ -543,7 +555,9 @@ class CallReading:
         """Words that ask for a secret only together, in different questions: "id_rsa", then "Paste its content"."""
         before = frozenset().union(*(reading.roles for reading in self._readings()))
         asked = read(message)
-        if not asked.denies and "other question" not in asked.roles and _points(asked):
+        labels = [read(field.title) for field in fields if field.title]
+        pointed = _points(asked) or any("copy it" in label.roles and _points(label) for label in labels)
+        if not asked.denies and "other question" not in asked.roles and pointed:
             for kind, groups in _SOURCES:
                 if groups <= before:
                     return Mention(kind, True, True, True, asked.generic, words=tuple(sorted(groups)))
@@ -555,7 +569,7 @@ class CallReading:
             for rule in lexicon().rules.get(role, ())
             if rule.others and said.issuperset(rule.others) and _needs_both(rule, before, now)
         ]
-        return min(mentions, key=_gravity, default=None)
+        return min(mentions, key=gravity, default=None)
 
     def _texts(self, message: str, form: Form[Any]) -> list[str]:
         return [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]
@@ -598,7 +612,7 @@ class CallReading:
 def _needs_both(rule: Rule, before: Set[str], now: Set[str]) -> bool:
     """Whether the rule is only complete with this question and those before it."""
     groups = {rule.first, *rule.others}
-    return not groups.isdisjoint(before) and not groups.isdisjoint(now) and not groups <= now
+    return not groups.isdisjoint(before) and not groups & now <= _LITTLE and not groups <= now
 
 
 def _titled(field: Field, message: str) -> Field:

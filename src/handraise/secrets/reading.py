@@ -13,10 +13,12 @@ from typing import Final, NamedTuple
 
 from handraise.secrets.characters import fold
 from handraise.secrets.clause import Clause, has_another_head, turns_part
+from handraise.secrets.finding import CALLED, tier_of
 from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.shape import Hint, quoted_in
 from handraise.secrets.words import Mark, clauses, languages_of, marks_of, words_of
 
+_KINDS: Final = tuple(CALLED)
 _ASKING: Final = frozenset({"ask", "ask after", "what"})
 _DENYING: Final = frozenset({"neg", "neg after", "without"})
 _NEVER_ELSE: Final = frozenset({"pin", "otp", "cvv", "card_number"})
@@ -47,6 +49,17 @@ class Mention(NamedTuple):
     """Most people know the word for something else: "PAT", "bearer"."""
     example: bool = False
     """It is an example of a topic: "for example a wrong password"."""
+
+
+def gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
+    """A key to sort by: the firmest and gravest comes first."""
+    return (
+        mention.doubtful,
+        tier_of(mention.kind),
+        not mention.firm,
+        _KINDS.index(mention.kind),
+        mention.words,
+    )
 
 
 class Named(NamedTuple):
@@ -90,6 +103,10 @@ class Reading:
     """It asks for what was named before: "Type it here"."""
     own: frozenset[Mention] = frozenset()
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
+    words: frozenset[str] = frozenset()
+    """Its words, without numbers and single letters."""
+    features: frozenset[str] = frozenset()
+    """Its words, and its roles in brackets."""
 
 
 def read(text: str) -> Reading:
@@ -108,11 +125,23 @@ def _read(text: str) -> Reading:
     spared = frozenset(kind for mark in marks for kind in mark.entry.spares)
     plain, generic = _plain(marks), _generic(marks)
     roles = frozenset(role for mark in marks for role in mark.entry.roles)
+    words = frozenset(
+        word for mark in marks for word in mark.text.split() if len(word) > 1 and not word.isdigit()
+    )
     names = any(mark.entry.senses for mark in marks)
     if not names and _DENYING.isdisjoint(roles) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
-            frozenset(), spared, roles, plain, generic, denies=False, quotes=quoted_in(text), refers_back=back
+            frozenset(),
+            spared,
+            roles,
+            plain,
+            generic,
+            denies=False,
+            quotes=quoted_in(text),
+            refers_back=back,
+            words=words,
+            features=words.union([f"[{role}]" for role in roles]),
         )
     languages = languages_of(text, marks)
     roles = frozenset(
@@ -121,10 +150,11 @@ def _read(text: str) -> Reading:
     found = _Found(roles)
     for sentence in sentences:
         found.read(sentence, languages)
+    roles -= found.denied_roles
     return Reading(
         frozenset(found.mentions()),
         spared | found.harmless,
-        roles - found.denied_roles,
+        roles,
         plain,
         generic,
         found.denies,
@@ -132,6 +162,8 @@ def _read(text: str) -> Reading:
         passing=frozenset(found.passing),
         refers_back=found.refers_back,
         own=frozenset(found.own()),
+        words=words,
+        features=words.union([f"[{role}]" for role in roles]),
     )
 
 

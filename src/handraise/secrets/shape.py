@@ -93,11 +93,14 @@ _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three)
 _BEGUN: Final = (
     r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
     r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
-    r"|hooks\.slack\.com/services/T|AIza\w{4})"
+    r"|hooks\.slack\.com/services/T|AIza\w{4}|AGE-SEC)"
+    r"|(?<![\w-])BEGIN (?:OPENSSH|RSA|EC|DSA|PGP|ENCRYPTED|PRIVATE)\b(?! PUBLIC)"
+    r"|\bIDENTIFIED BY\b|\b(?:sig|code|access_token|id_token)="
 )
 _PRINTING: Final = (
     r"(?i)\b(?:gh auth token|aws configure (?:get|export)|find-generic-password|print-(?:access|identity)-token"
-    r"|get-access-token|kubectl get secrets?\b.{0,60}-o|op (?:read|item get)|vault (?:kv get|read|token)|pass show"
+    r"|get-access-token|get-session-token|config view\b.{0,30}--raw"
+    r"|kubectl get secrets?\b.{0,60}-o|op (?:read|item get)|vault (?:kv get|read|token)|pass show"
     r"|heroku auth:token|npm token|docker-credential|git credential fill|wg showconf|bw get|lpass show)"
     r"|\b(?:type|run|execute|enter)\s{1,3}[`\"']?(?:env|printenv|set|history)\b"
     r"|\b(?:echo|printenv|print|cat|less|head|type|more)\s{1,3}[$%{~./\\\w-]{0,60}"
@@ -148,6 +151,18 @@ def digits_of(field: Carrier, roles: Set[str]) -> tuple[int, int] | None:
     if not pattern and field.min_length and field.max_length and field.max_length - field.min_length <= 3:
         return field.min_length, field.max_length
     return None
+
+
+def single_digit(field: Carrier) -> tuple[int, int] | None:
+    """One digit, if the field takes no more: a number up to nine, or a text of one sign."""
+    if isinstance(field, Text):
+        return (1, 1) if field.max_length == 1 or pattern_of(field).strip("^$") in {r"\d", "[0-9]"} else None
+    return (1, 1) if field.minimum == 0 and field.maximum == 9 else None
+
+
+def takes_postal_code(field: Text) -> bool:
+    """Whether it takes six digits of which the first is no zero, as postal codes in India are."""
+    return re.fullmatch(r"\^?\[1-9\](?:\\d|\[0-9\])\{5\}\$?", pattern_of(field)) is not None
 
 
 def is_mask(text: str) -> bool:
@@ -244,7 +259,7 @@ def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hi
         return None
     if re.fullmatch(_DOTS, text):
         return Hint("password", False, "the dots that stand for letters")
-    if 0 < len(sign := text.strip().replace("\ufe0f", "")) <= 3 and set(sign) <= _LOCKS:
+    if not _LOCKS.isdisjoint(text) and (generic or set(text.strip().replace("\ufe0f", "")) <= _LOCKS):
         return Hint("password", not signing_in, f"the sign {text.strip()}")
     digits = re.search(r"\d", text) is not None
     if says_rules and digits and re.search(_RULES_FOR_IT, text):
@@ -296,6 +311,12 @@ def shows_a_value(text: str) -> bool:
     return re.search(_VALUE, text) is not None or not _NOTORIOUS.isdisjoint(
         text.lower().rstrip("?!. ").split()
     )
+
+
+def offers_passwords(field: Choice | Choices) -> bool:
+    """Whether most options are passwords that everybody knows."""
+    known = [option for option in field.options if option.label.lower() in _NOTORIOUS]
+    return 2 * len(known) > len(field.options)
 
 
 def enumerates_values(field: Choice | Choices) -> bool:

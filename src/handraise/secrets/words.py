@@ -14,7 +14,7 @@ from operator import or_
 from typing import Final, NamedTuple
 
 from handraise.secrets.characters import LEET_SIGNS, UNSPACED, fold, lookalikes
-from handraise.secrets.disguises import decoded, decoded_base64, put_together, seen_in
+from handraise.secrets.disguises import decoded, decoded_base64, put_together, seen_in, spelled_by_initials
 from handraise.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, UNKNOWN_HEAD, Entry, Lexicon, lexicon
 
 _ABBREVIATED: Final = re.compile(
@@ -32,7 +32,7 @@ _CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
 """Numbers that may stand for letters."""
 _KEY_FILE: Final = re.compile(
     r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b"
-    r"|(?<!\w)\.(?:env|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
+    r"|(?<!\w)\.(?:env(?:\.(?!example|sample|template|dist)\w+)?|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
     r"|\bwallet\.dat\b|\b(?:credentials|service[-_]account)\.json\b|\bsecrets\.(?:ya?ml|json|toml)\b)(?!\.?\w)"
 )
 """Names of files that hold private keys. A public one ends with .pub."""
@@ -93,7 +93,7 @@ def clauses(text: str) -> Iterator[Segment]:
 def words_of(clause: str) -> tuple[str, ...]:
     """The words of folded text, each as the lexicon spells it if it is known there."""
     words = tuple(word for found in _WORD.findall(clause) for word in _recognised(found))
-    return put_together(words) if 1 < len(words) <= _MOST_PIECES else words
+    return (*put_together(words), *spelled_by_initials(words)) if 1 < len(words) <= _MOST_PIECES else words
 
 
 def _recognised(found: str) -> tuple[str, ...]:
