@@ -11,8 +11,8 @@ UVLOOP := $(VENV)/uvloop/.ready
 OLD    := $(patsubst tests/strangers/old_sdk/mcp-%.txt,tests/strangers/old_sdk/.venv-%/.ready,$(wildcard tests/strangers/old_sdk/mcp-*.txt))
 
 # Releases of the SDK and FastMCP that Handraise supports, each a file in tests/releases with what it has instead of
-# constraints.txt. tests/packaging/test_releases.py compares this list with pyproject.toml. FastMCP 3.4.11, 4.1.3 and
-# 4.1.4 are left out: they need certifi 2026.10.19 or newer, and the newest that the registry has is 2026.10.18.
+# constraints.txt. tests/packaging/test_releases.py compares this list with pyproject.toml. FastMCP 3.4.11 and
+# 4.1.3 to 4.1.6 are left out: they need certifi 2026.10.19 or newer, and the newest that the registry has is 2026.10.18.
 RELEASES ?= mcp-1.23.3 mcp-1.30.0 fastmcp-3.4.10 mcp-2.0.1 mcp-2.1.1 mcp-2.2.0 mcp-2.3.0
 COMMON := tests/releases tests/client/common # what runs on every release; on mcp 2.x all tests of the server besides
 WHOLE := tests/server tests/sdk # 50 seconds of processor time for a release, so that all columns take about 8 minutes on 2 cores

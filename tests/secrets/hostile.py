@@ -5,8 +5,9 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
     message | name: title / description {"pattern": "…"} | name >> next message | name: title
 
 The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
-`wide` was written kind by kind before the rules for it. `strangers` was written by people who
-had not seen the detector. Sets that no author of the detector has seen are not here.
+`wide` was written kind by kind before the rules for it. `strangers` and `strangers2` were written by people who had not
+seen the detector; the weights are learned from them, and no rule was written for `strangers2`. `strangers3` is held
+out: nothing is learned from it, and its lines are not looked at, only totals.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from handraise.forms import Form, parse_form
 from handraise.revisions import Revision
 
 DATA = Path(__file__).parent / "data" / "hostile"
-Half = Literal["open", "held_back", "fresh", "final", "final2", "wide", "strangers"]
+Half = Literal[
+    "open", "held_back", "fresh", "final", "final2", "wide", "strangers", "strangers2", "strangers3"
+]
+HELD_OUT: Half = "strangers3"
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
-from tests.secrets.hostile import Half, calls
+from tests.secrets.hostile import HELD_OUT, Half, calls
 from tests.secrets.labelled import open_examples, own_forms
 
 from handraise.secrets import weighing
@@ -36,7 +36,10 @@ class Example(NamedTuple):
     asks: bool
 
 
-def examples(halves: Iterable[Half] = get_args(Half)) -> Iterator[Example]:
+LEARNED: Final = tuple(half for half in get_args(Half) if half != HELD_OUT)
+
+
+def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
     """All labelled calls and forms of these sets."""
     for half in halves:
         for label in ("asking", "harmless"):

@@ -105,9 +105,12 @@ _USER_AND_ANOTHER: Final = (
     r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
 )
 _SENT_CODE: Final = (
-    r"(?<![\w-])G-\d{6}(?![\w-])|(?i:\b(?:sms|text(?:ed)?|txt|смс)\b)[^\d\n]{0,20}\b\d{3}[ -]?\d{3}[.!]?\s*$"
+    r"(?<![\w-])G-\d{6}(?![\w-])|(?i:\b(?:sms|text(?:ed)?|txt|смс|authenticator)\b)"
+    r"[^\d\n]{0,20}\b\d{3}[ -]?\d{3}[.!]?\s*$"
 )
-"""Google's, and six digits that end a sentence about a text message."""
+"""Google's, and six digits that end a sentence about a text message or an authenticator."""
+_DOTS: Final = str.maketrans(dict.fromkeys("·•‧∙⋅", "."))
+"""Dots that people write between the groups of a number."""
 _RANDOM: Final = r"[A-Za-z0-9_-]{20,200}"
 
 
@@ -152,7 +155,7 @@ def clean(text: str) -> str:
     """The text without invisible characters, in plain letters and digits."""
     text = INVISIBLE.sub("", text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text).translate(_DOTS)
         text = "".join(str(unicodedata.digit(sign)) if sign.isdigit() else sign for sign in text)
     return text
 
