@@ -130,7 +130,7 @@ types: $(READY)
 bench: $(READY) ## measure against peers, side by side; writes docs/benchmarks.md
 	$(BIN)/python -m bench $(if $(QUICK),--quick) $(PARTS)
 
-lexicons: $(READY) ## compile the word lists of the secret detector, and learn its weights
+lexicons: $(READY) ## compile the word lists of the secret detector, learn weights
 	$(BIN)/python -m tests.secrets.compile
 	$(BIN)/python -m tests.secrets.learn
 
