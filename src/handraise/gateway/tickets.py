@@ -245,7 +245,7 @@ class TicketRepository:
         return [each for each in found if each is not None and each.person == person and now < each.deadline]
 
     async def standing(self, ticket: Ticket) -> Standing:
-        """Whether and by whom an open stored call can be continued."""
+        """Whether an open stored call can be continued, and by which person."""
         return _standing(ticket, await self._tickets.gone({ticket.holder}))
 
     async def take(self, found: Ticket) -> bool:

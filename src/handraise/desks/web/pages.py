@@ -70,7 +70,7 @@ def _troubles(language: Language) -> str:
 
 
 def language_of(request: Request) -> Language:
-    """The language of whoever made a request."""
+    """The language of the person who made a request."""
     return language_of_browser(request.headers.get("accept-language", ""))
 
 
