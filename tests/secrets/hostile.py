@@ -5,9 +5,9 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
     message | name: title / description {"pattern": "…"} | name >> next message | name: title
 
 The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
-`wide` was written kind by kind before the rules for it. `strangers` and `strangers2` were written by people who had not
-seen the detector; the weights are learned from them, and no rule was written for `strangers2`. `strangers3` is held
-out: nothing is learned from it, and its lines are not looked at, only totals.
+`wide` was written kind by kind before the rules for it. The three `strangers` sets were written without sight of the
+detector. The weights are learned from the first two; no rule was written for the second. Nothing is learned from
+`strangers3`: only its totals are looked at, also when the threshold for a doubt was chosen.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def dump_grant(account: Account, grant: Grant) -> dict[str, Any]:
     secret = account.client_secret
     return {
         "kind": _KIND,
-        **_whom(account),
+        **_grant_context(account),
         "asked": sorted(account.scopes),
         "client_secret": None if secret is None else getattr(secret, "name", ""),
         "access_token": grant.access_token.reveal(),
@@ -118,8 +118,8 @@ def parse_stored_grant(contents: Mapping[str, Any], account: Account | None = No
     if contents.get("kind") != _KIND:
         return None
     if account is not None:
-        whom = _whom(account)
-        if {name: contents.get(name) for name in whom} != whom:
+        context = _grant_context(account)
+        if {name: contents.get(name) for name in context} != context:
             return None
         if not set(account.scopes) <= set(contents["asked"]):
             return None
@@ -159,8 +159,8 @@ def _reach(named_by: Mapping[str, Any] | None) -> AllowedAddresses:
     return AllowedAddresses(True, parse_networks(named_by["networks"]), named_by["server"])
 
 
-def _whom(account: Account) -> dict[str, Any]:
+def _grant_context(account: Account) -> dict[str, Any]:
     """The registration of a grant. A grant is valid for no other."""
     endpoints = None if account.endpoints is None else asdict(account.endpoints)
-    whom = {"issuer": account.issuer, "endpoints": endpoints, "client_id": account.client_id}
-    return whom if account.resource is None else {**whom, "resource": account.resource}
+    context = {"issuer": account.issuer, "endpoints": endpoints, "client_id": account.client_id}
+    return context if account.resource is None else {**context, "resource": account.resource}
