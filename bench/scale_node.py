@@ -22,7 +22,7 @@ from handraise.calls.records import RoundUse
 from handraise.calls.rounds import digest
 from handraise.ledger import Ledger
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.examples import ALICE, DEADLINE, NOW, YES, a_round
+from handraise.testing.part_contracts import ALICE, DEADLINE, NOW, YES, a_round
 
 KEYS = [b"k" * 32]
 MAC = b"m" * 32

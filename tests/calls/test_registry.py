@@ -34,7 +34,7 @@ from handraise.calls.ledger_tables import Record
 from handraise.calls.rounds import digest
 from handraise.errors import Ambiguous, NoRoom, NotReplayable, StateRefused, Withdrawn
 from handraise.stores import MemoryStore
-from handraise.testing.examples import a_round
+from handraise.testing.part_contracts import a_round
 
 # Single use.
 

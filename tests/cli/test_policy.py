@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
 from handraise.policy import load_settings
-from handraise.policy.config import parse_settings
+from handraise.policy.files import parse_settings
 from handraise.policy.settings import SETTINGS, Settings
 
 PASSWORD = {

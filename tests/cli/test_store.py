@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
 from handraise.stores import SqliteStore
-from handraise.testing.examples import a_round
+from handraise.testing.part_contracts import a_round
 
 KEY = "k" * 32
 

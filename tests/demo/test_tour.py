@@ -15,9 +15,8 @@ import pytest
 from tests.server.peers import ROOT
 
 from handraise.demo import tour as touring
-from handraise.demo.stage import TourStage
+from handraise.demo.stage import TourStage, Transcript
 from handraise.demo.tour import KEY, STEPS, NotKept, Step, make_notes, notes_server
-from handraise.demo.transcript import Transcript
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "handraise"
 

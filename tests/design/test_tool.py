@@ -6,7 +6,7 @@ import keyword
 
 import pytest
 
-from handraise.design.tool import identifier, identifiers
+from handraise.design.functions import identifier, identifiers
 
 
 @pytest.mark.parametrize(

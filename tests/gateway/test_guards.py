@@ -22,7 +22,7 @@ from handraise.gateway.messages import request
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
 from handraise.ledger import Ledger
-from handraise.policy.config import parse_settings
+from handraise.policy.files import parse_settings
 from handraise.revisions import Revision
 from handraise.this_user import local_person
 

@@ -20,7 +20,7 @@ from handraise.guards.decide import (
     names_in,
     same_text,
 )
-from handraise.policy.config import parse_settings
+from handraise.policy.files import parse_settings
 from handraise.questions import FormQuestion
 
 

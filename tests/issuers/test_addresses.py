@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from handraise.errors import SetupError
-from handraise.issuers.addresses import ANYWHERE, PUBLIC, AllowedAddresses, require_secure_url
+from handraise.issuers import ANYWHERE, PUBLIC, AllowedAddresses, require_secure_url
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
 

@@ -19,8 +19,17 @@ from starlette.routing import Route
 from tests.issuers.tls import THIS_COMPUTER, Vouched, served_by_tls, vouch
 
 from handraise.errors import AccountError
-from handraise.issuers.addresses import ANYWHERE, PUBLIC, AllowedAddresses
-from handraise.issuers.requests import covers, fetch, metadata_urls, post, resource_of, verifying_keys
+from handraise.issuers import (
+    ANYWHERE,
+    PUBLIC,
+    AllowedAddresses,
+    covers,
+    fetch,
+    metadata_urls,
+    post,
+    resource_of,
+    verifying_keys,
+)
 
 HOSTS = st.sampled_from(
     ["https://a.example", "HTTPS://A.example", "https://a.example:8443", "http://b.example"]

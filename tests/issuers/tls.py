@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.server.peers import free_port
 
-from handraise.issuers.addresses import AllowedAddresses
+from handraise.issuers import AllowedAddresses
 
 THIS_COMPUTER = AllowedAddresses(
     public_only=True, unsafe_networks=(ip_network("127.0.0.0/8"), ip_network("::1/128"))

@@ -12,7 +12,7 @@ from tests.policy.asked import NOTES
 
 from handraise.errors import SetupError
 from handraise.policy import OwnRule, Rulebook
-from handraise.policy.rulebook import RulesInMemory, dump_book, parse_book
+from handraise.policy.rules import RulesInMemory, dump_book, parse_book
 
 BLOCK = OwnRule("notes", "block", made=1.0)
 ALLOW = OwnRule("notes", "allow", made=2.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handraise.errors import SetupError
-from handraise.policy.config import parse_settings
+from handraise.policy.files import parse_settings
 from handraise.policy.setting import Setting
 from handraise.policy.settings import SETTINGS, ChosenValue, Settings, choose, flag_of, variable_of
 

@@ -21,7 +21,7 @@ from handraise import Accepted, Expired, Handraise, ask
 from handraise.errors import StoreError, UsageError
 from handraise.revisions import Revision
 from handraise.stores import MemoryStore, SqliteStore
-from handraise.testing.examples import a_round
+from handraise.testing.part_contracts import a_round
 
 
 def never(_params: Any) -> Any:

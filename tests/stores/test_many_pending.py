@@ -11,7 +11,7 @@ from tests.postgres import PostgresServer, running_postgres
 from handraise.calls.records import RoundUse
 from handraise.calls.rounds import digest
 from handraise.stores.postgres import PostgresStore
-from handraise.testing.examples import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
+from handraise.testing.part_contracts import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 

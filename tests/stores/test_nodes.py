@@ -16,7 +16,7 @@ from handraise import Handraise
 from handraise.calls import Call
 from handraise.errors import NotReplayable, StateRefused, StoreError
 from handraise.sdk.private import lowlevel_server
-from handraise.testing.examples import a_round, consume
+from handraise.testing.part_contracts import a_round, consume
 
 pytestmark = [pytest.mark.stranger, pytest.mark.anyio]
 

@@ -27,7 +27,7 @@ from handraise.calls.rounds import digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
 from handraise.stores import sqlite as sqlite_stores
-from handraise.testing.examples import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
+from handraise.testing.part_contracts import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
 
@@ -454,7 +454,7 @@ FULL_DISK = """
     import asyncio, resource, signal, sys
     from handraise.errors import StoreError
     from handraise.stores import SqliteStore
-    from handraise.testing.examples import a_round, consume
+    from handraise.testing.part_contracts import a_round, consume
 
     async def main(path):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -492,7 +492,7 @@ def test_a_full_disk_is_a_store_error_and_what_was_kept_before_is_still_there(tm
 CONSUMER = """
     import asyncio, json, pathlib, sys, time
     from handraise.stores import SqliteStore
-    from handraise.testing.examples import consume
+    from handraise.testing.part_contracts import consume
 
     async def main(path, go, count, own):
         store, verdicts = SqliteStore(path), []
@@ -548,7 +548,7 @@ async def test_what_one_process_writes_the_other_sees(tmp_path: Path) -> None:
 KILLED = """
     import asyncio, os, signal, sys
     from handraise.stores import SqliteStore
-    from handraise.testing.examples import a_round, consume, CHARGED
+    from handraise.testing.part_contracts import a_round, consume, CHARGED
 
     async def main(path):
         store = SqliteStore(path)

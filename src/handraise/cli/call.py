@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from handraise.cli.at_desk import DESKS
-from handraise.cli.common import AsJson, ChosenServer, Env, Name, Url, chosen_server
-from handraise.cli.stderr import StatusOutput
+from handraise.cli.common import AsJson, ChosenServer, Env, Name, StatusOutput, Url, chosen_server
 from handraise.errors import HandraiseError, Stopped
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     """Run a command's work with a server, and exit with its status."""
     import asyncio
 
-    from handraise.cli.stderr import tell_stray_lines
+    from handraise.cli.common import tell_stray_lines
 
     tell_stray_lines()
     try:

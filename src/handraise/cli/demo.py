@@ -57,8 +57,8 @@ def demo(
 
 
 async def _tour(chosen: str, mode: str, wire: bool) -> int:
+    from handraise.demo.stage import Transcript
     from handraise.demo.tour import tour
-    from handraise.demo.transcript import Transcript
     from handraise.desks import Queue
     from handraise.sdk.client import require_newest
 

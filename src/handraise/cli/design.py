@@ -57,11 +57,12 @@ def design(
 
 
 def _show(subject: ToolDescription, as_json: bool, only_code: bool) -> int:
-    from handraise.design import Refusal, propose, report
+    from handraise.design import Refusal, propose
+    from handraise.design.proposal import as_text, dump_json
 
     result = propose(subject)
     if isinstance(result, Refusal) or not only_code:
-        said = (report.as_json if as_json else report.as_text)(subject.name, result)
+        said = (dump_json if as_json else as_text)(subject.name, result)
         typer.echo(said, err=only_code)
     else:
         typer.echo(result.code, nl=False)

@@ -226,7 +226,7 @@ def _sharing(
         )
     from handraise.gateway.shared.people import PeopleFile
     from handraise.gateway.shared.serving import Sharing
-    from handraise.issuers.addresses import parse_networks
+    from handraise.issuers import parse_networks
 
     known = None if people is None else PeopleFile(people)
     return Sharing(public_url, known, issuer, desk_client, parse_networks(unsafe_networks))
@@ -250,7 +250,7 @@ def _serve(
     try:
         import asyncio
 
-        from handraise.issuers.addresses import parse_networks
+        from handraise.issuers import parse_networks
 
         networks = parse_networks(unsafe_networks)
         options = replace(options, unsafe_networks=networks)

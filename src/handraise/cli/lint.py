@@ -56,11 +56,12 @@ def lint(
     How large a question may be is in the `[forms]` table of handraise.toml.
     """
     from handraise.errors import UsageError
-    from handraise.lint import RuleSelection, lint_paths, report
+    from handraise.lint import RuleSelection, lint_paths
+    from handraise.lint.run import as_text, dump_json, dump_sarif, rules_table
     from handraise.policy import load_settings
 
     if rules or explain is not None:
-        typer.echo(report.rules_table() if explain is None else _explanation(explain))
+        typer.echo(rules_table() if explain is None else _explanation(explain))
         return
     if not paths:
         raise typer.BadParameter("name at least one file or folder")
@@ -69,18 +70,19 @@ def lint(
         findings = lint_paths(paths, RuleSelection(_split(select), _split(ignore)), limits)
     except UsageError as error:
         raise typer.BadParameter(str(error)) from None
-    shapes = {"text": report.as_text, "json": report.as_json, "sarif": report.as_sarif}
+    shapes = {"text": as_text, "json": dump_json, "sarif": dump_sarif}
     typer.echo(shapes["json" if as_json else form](findings))
     raise typer.Exit(1 if findings else 0)
 
 
 def _explanation(code: str) -> str:
-    from handraise.lint import RULES, report
+    from handraise.lint import RULES
+    from handraise.lint.run import explained
 
     rule = RULES.get(code.upper())
     if rule is None:
         raise typer.BadParameter(f"there is no rule {code!r}; --rules lists them")
-    return report.explained(rule)
+    return explained(rule)
 
 
 def _split(codes: list[str] | None) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from handraise.gateway.guards import GuardRule, question_for, rules_of
 from handraise.policy import OwnRule, Policy, PolicyRuling, Settings, load_policy, load_settings
 from handraise.policy.files import RULES_NAME, RulesFile
 from handraise.policy.places import ConfigFile, data_directory, find_config
-from handraise.policy.rulebook import MAY, SESSION
+from handraise.policy.rules import MAY, SESSION
 from handraise.policy.settings import SETTINGS, value_of
 from handraise.policy.tables import AskingRule, GuardSettings, LimitSettings, ServerSettings
 from handraise.questions import Origin, Question

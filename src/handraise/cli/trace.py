@@ -41,8 +41,7 @@ def trace(
     Standard input and output are passed on byte for byte; the trace goes to standard error. `→` goes to the
     server, `←` comes from it. Of messages that have nothing to do with asking only the first line is shown.
     """
-    from handraise.cli.common import report_errors
-    from handraise.cli.stderr import wants_colour
+    from handraise.cli.common import report_errors, wants_colour
     from handraise.trace import Trace
     from handraise.trace.relay import relay
 

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from handraise.demo.stage import DeskOpener, Program, TourStage
-from handraise.demo.transcript import Transcript
+from handraise.demo.stage import DeskOpener, Program, TourStage, Transcript
 from handraise.desks import Queue
 from handraise.desks.scripted import Line
 from handraise.ledger import Ledger

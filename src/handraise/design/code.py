@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handraise.design.decide import QuestionPlan, title_of, words_for
-from handraise.design.tool import Argument, ToolDescription, identifier
+from handraise.design.functions import Argument, ToolDescription, identifier
 from handraise.forms import Flag, Integer, Number
 
 CONFIRM_TYPED_ABOVE = 20

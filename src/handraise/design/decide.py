@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from handraise.design.tool import Argument, ToolDescription
+from handraise.design.functions import Argument, ToolDescription
 from handraise.forms import Choice, Form, Text
 from handraise.lint.tools import READING, destructive_word, words_of
 from handraise.secrets import judge_form

@@ -1,8 +1,9 @@
 """May this be asked? Decide whether a question may reach the desk.
 
-The names are loaded when they are first used. Code that only looks for secrets loads no settings, files or links.
+Names are loaded when they are first used: a gateway that starts loads `places` alone.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
         sameness_of,
     )
     from handraise.policy.policy import Policy
-    from handraise.policy.rulebook import OwnRule, Rulebook
     from handraise.policy.rules import (
         ALLOW,
         Counts,
         Facts,
+        OwnRule,
         PolicyRule,
         PolicyRuling,
+        Rulebook,
         all_of,
         any_of,
         asked_by,
@@ -70,48 +72,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "files": ("load_policy", "load_settings"),
-    "limits": (
-        "LimitDecision",
-        "Admitted",
-        "CountedQuestion",
-        "JoinsWaiting",
-        "RateLimits",
-        "OverLimit",
-        "sameness_of",
-    ),
-    "policy": ("Policy",),
-    "rulebook": ("OwnRule", "Rulebook"),
-    "rules": (
-        "ALLOW",
-        "Counts",
-        "Facts",
-        "PolicyRule",
-        "PolicyRuling",
-        "all_of",
-        "any_of",
-        "asked_by",
-        "not_",
-        "refuse",
-        "rule",
-        "warn",
-    ),
-    "settings": ("Settings",),
-    "standard": ("standard_rules",),
-    "tables": ("CancelIt", "Headless", "Park", "RunHook"),
+    **dict.fromkeys(("load_policy", "load_settings"), "files"),
+    **dict.fromkeys(("Admitted", "CountedQuestion", "JoinsWaiting", "LimitDecision"), "limits"),
+    **dict.fromkeys(("OverLimit", "RateLimits", "sameness_of"), "limits"),
+    **dict.fromkeys(("CancelIt", "Headless", "Park", "RunHook"), "tables"),
+    "Policy": "policy",
+    "Settings": "settings",
+    "standard_rules": "standard",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+"""The module of each name that is not in `rules`."""
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'handraise.policy' has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f"handraise.policy.{home}"), name)
-    globals()[name] = value
-    return value
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'rules')}"), name)
 
 
 def __dir__() -> list[str]:

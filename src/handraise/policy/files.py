@@ -8,20 +8,223 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from handraise.disk import make_directory, replace_file
+from handraise.display import for_line
 from handraise.errors import SetupError
-from handraise.policy.config import MAX_BYTES, parse_settings
 from handraise.policy.places import ConfigFile, data_directory, find_config
-from handraise.policy.rulebook import OwnRule, Rulebook, Which, dump_book, parse_book
-from handraise.policy.settings import Settings
+from handraise.policy.rules import OwnRule, Rulebook, Which, dump_book, parse_book
+from handraise.policy.setting import Setting
+from handraise.policy.settings import FORMS_BY_PRESET, GROUPS, SETTINGS, Settings
+from handraise.policy.tables import GuardSettings, LimitSettings, ServerSettings
 
 if TYPE_CHECKING:
     from handraise.policy.policy import Policy
+
+
+KeyPath: TypeAlias = tuple[str, ...]
+
+_LONGEST: Final = 200
+"""Lines of one value. After a longer one nothing is looked for: each of its lines costs another try."""
+
+
+def lines_of_keys(text: str) -> dict[KeyPath, int]:
+    """The line, from 1, on which each key of a valid TOML text first appears."""
+    found: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    for line, statement in _statements(text):
+        paths = list(_paths(tomllib.loads(statement)))
+        if statement.lstrip().startswith("["):
+            table = max(paths, key=len)
+            paths = list(_prefixes(table))
+        else:
+            paths = [table + path for path in paths]
+        for path in paths:
+            found.setdefault(path, line)
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Each header and each assignment, with the line it starts on; a value may take several lines."""
+    pending, start = "", 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not pending:
+            start = number
+        pending += line + "\n"
+        try:
+            tomllib.loads(pending)
+        except tomllib.TOMLDecodeError:
+            if number - start > _LONGEST:
+                return
+            continue
+        yield start, pending
+        pending = ""
+
+
+def _paths(value: dict[str, Any], above: KeyPath = ()) -> Iterator[KeyPath]:
+    for key, inner in value.items():
+        path = (*above, key)
+        yield path
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            inner = inner[0]
+        if isinstance(inner, dict):
+            yield from _paths(inner, path)
+
+
+def _prefixes(path: KeyPath) -> Iterator[KeyPath]:
+    return (path[:length] for length in range(1, len(path) + 1))
+
+
+MAX_BYTES: Final = 256 * 1024
+_KNOWN: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
+_NAMED: Final = ("servers", "guards")
+"""Tables whose sub-tables have names that the user chooses."""
+_TABLES: Final = tuple(dict.fromkeys([*(key.rpartition(".")[0] for key in _KNOWN), *_NAMED]))
+_NAME: Final = "NAME"
+
+
+def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool = True) -> Settings:
+    """The settings in a configuration file; SetupError lists everything that is wrong with it.
+
+    `own_file` is False for a file that may have come with somebody else's project: it may not name commands
+    or switch rules off.
+    """
+    if len(text) > MAX_BYTES:
+        raise SetupError(f"{source}: the file has more than {MAX_BYTES} characters")
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SetupError(f"{source}: this is not TOML: {for_line(str(error))}") from None
+    reading = _SettingsReader(own_file)
+    reading.read(document, (), "")
+    reading.require_hook()
+    reading.require_counts()
+    if reading.problems:
+        raise SetupError(_report(reading.problems, text, source))
+    return _settings(reading.values)
+
+
+class _SettingsReader:
+    """One pass over a document, collecting values by path and problems by path."""
+
+    def __init__(self, own_file: bool) -> None:
+        self.values: dict[KeyPath, object] = {}
+        self.problems: list[tuple[KeyPath, str]] = []
+        self._own_file = own_file
+
+    def read(self, table: Mapping[str, Any], at: KeyPath, known_as: str) -> None:
+        """Read a table. `known_as` is its key in the table of settings, where a server's name is NAME."""
+        for key, value in table.items():
+            path = (*at, key)
+            name = _NAME if known_as in _NAMED else key
+            known = f"{known_as}.{name}" if known_as else name
+            if known in _TABLES:
+                self._read_table(value, path, known)
+            elif (setting := _KNOWN.get(known)) is not None:
+                self._take(setting, value, path)
+            else:
+                self.problems.append((path, _unknown(known, known_as)))
+
+    def _read_table(self, value: object, path: KeyPath, known: str) -> None:
+        if not isinstance(value, dict):
+            self.problems.append((path, "this is a table, not a value"))
+        elif known.endswith(f".{_NAME}") and not _is_name(path[-1]):
+            what = "server" if known.startswith("servers") else "guard"
+            self.problems.append((path, f"a {what}'s name is printable text of at most 200 characters"))
+        elif known == "guards.NAME" and not value:
+            self.problems.append((path, 'a guard needs a setting at least, like hint = "destructive"'))
+        else:
+            self.read(value, path, known)
+
+    def _take(self, setting: Setting, value: object, path: KeyPath) -> None:
+        try:
+            taken = setting.accepts.take(value)
+        except ValueError as error:
+            self.problems.append((path, f"use {error}"))
+            return
+        if setting.own_file_only and not self._own_file and taken != setting.default:
+            self.problems.append((path, _NOT_HERE))
+        self.values[path] = taken
+
+    def require_hook(self) -> None:
+        """A rule that runs the hook needs one."""
+        if self.values.get(("headless", "rule")) == "hook" and not self.values.get(("headless", "hook")):
+            self.problems.append((("headless", "rule"), '"hook" needs headless.hook, the command to run'))
+
+    def require_counts(self) -> None:
+        """A guard that speaks of a count needs an argument that has one."""
+        for name in _names(self.values, "guards"):
+            at = ("guards", name)
+            spoken = {
+                "above": self.values.get((*at, "above")) is not None,
+                "typed": self.values.get((*at, "typed")) == "count",
+                "message": "{count}" in str(self.values.get((*at, "message"))),
+            }
+            if not self.values.get((*at, "count")):
+                needing = [(*at, key) for key, speaks in spoken.items() if speaks]
+                self.problems += [(path, "this needs count, the argument to count by") for path in needing]
+
+
+_NOT_HERE: Final = (
+    "this is not taken from a file in the working directory, which may have come with somebody else's project; "
+    "put it into your own configuration file, or name this file in HANDRAISE_CONFIG"
+)
+
+
+def _unknown(known: str, known_as: str) -> str:
+    near = [name for name in (*_KNOWN, *_TABLES) if name.rpartition(".")[0] == known_as and name]
+    close = get_close_matches(known, near, n=1)
+    if close:
+        return f"there is no such setting; did you mean {close[0].rpartition('.')[2]}?"
+    return f"there is no such setting; there are: {', '.join(each.rpartition('.')[2] for each in near)}"
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= 200 and name.isprintable()
+
+
+def _report(problems: list[tuple[KeyPath, str]], text: str, source: str) -> str:
+    lines = lines_of_keys(text)
+    told = [(lines.get(path, 0), for_line(".".join(path)), problem) for path, problem in problems]
+    return "\n".join(
+        f"{source}:{line}: {key}: {problem}" if line else f"{source}: {key}: {problem}"
+        for line, key, problem in sorted(told)
+    )
+
+
+def _settings(values: Mapping[KeyPath, object]) -> Settings:
+    """Defaults, then the preset, then the file."""
+    top: Any = _given(values, ())
+    groups: Any = {name: shape() for name, shape in GROUPS.items()}
+    groups["forms"] = FORMS_BY_PRESET[top.get("preset", "standard")]
+    groups = {name: replace(group, **_given(values, (name,))) for name, group in groups.items()}
+    servers = {name: _server(values, name, groups["limits"]) for name in _names(values, "servers")}
+    guards = {name: GuardSettings(**_given(values, ("guards", name))) for name in _names(values, "guards")}
+    return Settings(**top, **groups, servers=MappingProxyType(servers), guards=MappingProxyType(guards))
+
+
+def _names(values: Mapping[KeyPath, object], table: str) -> list[str]:
+    """The names that the user gave to the tables in a table, in their order."""
+    return list(dict.fromkeys(path[1] for path in values if path[0] == table))
+
+
+def _server(values: Mapping[KeyPath, object], name: str, limits: LimitSettings) -> ServerSettings:
+    at = ("servers", name)
+    return ServerSettings(**_given(values, at), limits=replace(limits, **_given(values, (*at, "limits"))))
+
+
+def _given(values: Mapping[KeyPath, object], table: KeyPath) -> dict[str, Any]:
+    """The values given in one table. Each value was parsed by its setting, so its type is right."""
+    return {path[-1]: value for path, value in values.items() if path[:-1] == table}
+
 
 RULES_NAME: Final = "rules.json"
 

@@ -7,8 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from handraise.policy.rulebook import OwnRule, OwnRules, RulesInMemory
-from handraise.policy.rules import ALLOW, Counts, Facts, PolicyRule, PolicyRuling, all_of, worst_of
+from handraise.policy.rules import (
+    ALLOW,
+    Counts,
+    Facts,
+    OwnRule,
+    OwnRules,
+    PolicyRule,
+    PolicyRuling,
+    RulesInMemory,
+    all_of,
+    worst_of,
+)
 from handraise.policy.settings import Settings
 from handraise.policy.standard import standard_rules, why_passkey
 from handraise.policy.tables import AskingRule

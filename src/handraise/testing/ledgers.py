@@ -19,7 +19,7 @@ from handraise.ledger.authenticate import KeyedAuthenticator, tree_of
 from handraise.ledger.checkpoints import LedgerKeys, Note, Tree, parse_notes, root_of
 from handraise.ledger.ledger import Ledger
 from handraise.ledger.maintenance import LedgerVerdict, VerificationReport, verify
-from handraise.testing.examples import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
+from handraise.testing.part_contracts import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
 
 _KEYS, _OTHER_KEYS = LedgerKeys(b"k" * 32), LedgerKeys(b"o" * 32)
 _KEYED = KeyedAuthenticator(lambda: _KEYS)

@@ -3,11 +3,76 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
-from handraise.calls.records import Flow, Json
+from handraise.calls.records import (
+    CallBinding,
+    ConsumeResult,
+    Flow,
+    JournalEntry,
+    Json,
+    RoundOutcome,
+    RoundRecord,
+    RoundUse,
+)
+from handraise.calls.rounds import digest
 from handraise.calls.store import NOT_SENT, Store, Ticket, Tickets
-from handraise.testing.examples import DEADLINE, NOW, fails
+from handraise.errors import StoreError
 from handraise.vault.records import SealedSecret, SecretTable
+
+NOW = 1_700_000_000.0
+DEADLINE = NOW + 300.0
+LONG_AFTER = NOW + 30 * 86_400.0
+
+ALICE = CallBinding(
+    '["token","https://issuer","alice"] app', "tools/call", "transfer", digest({"amount": 5}), "bank"
+)
+MALLORY = ALICE._replace(person='["token","https://issuer","mallory"] app')
+
+QUESTION: Json = {"method": "elicitation/create", "params": {"mode": "form", "message": "Größe? 📏"}}
+YES: dict[str, Json] = {"size": {"action": "accept", "content": {"size": 4.5, "tags": ["a", "b"]}}}
+NO: dict[str, Json] = {"size": {"action": "decline"}}
+RESULT = RoundOutcome("result", {"content": [{"type": "text", "text": "done ✓"}]})
+
+ANSWERED = JournalEntry("answer", "name", "pin of name", {"action": "accept", "content": {"name": "Zoë"}})
+CHARGED = JournalEntry("once", "charge", "", {"id": "ch_1", "cents": 500, "tags": [None, True]})
+
+
+def a_round(token: str = "hr1.first", *, call_id: str = "c1", number: int = 1) -> RoundRecord:  # noqa: S107 - made up for tests
+    """An example round."""
+    return RoundRecord(
+        token=token,
+        call_id=call_id,
+        number=number,
+        binding=ALICE,
+        deadline=DEADLINE,
+        questions={"size": QUESTION},
+        pins={"size": digest(QUESTION)},
+        handler="shop:order",
+        seed="q_7",
+    )
+
+
+async def consume(
+    store: Store,
+    token: str = "hr1.first",  # noqa: S107 - made up for tests
+    answers: dict[str, Json] | None = None,
+    *,
+    binding: CallBinding = ALICE,
+    now: float = NOW,
+) -> ConsumeResult:
+    """Consume a round with answers, as a retry does."""
+    given = YES if answers is None else answers
+    return await store.consume(token, RoundUse(binding, given, digest(given), now))
+
+
+async def fails(work: Awaitable[object]) -> bool:
+    """Whether some work ends with a `StoreError`."""
+    try:
+        await work
+    except StoreError:
+        return True
+    return False
 
 
 class FlowContract:
@@ -50,7 +115,7 @@ class FlowContract:
 ROUND: Json = {"inputRequests": {"q": {"method": "elicitation/create"}}, "requestState": "stäte ✓"}
 CALL: Json = {"method": "tools/call", "params": {"name": "x", "arguments": {"größe": 4.5}}, "ticket": "t"}
 TICKET = Ticket("k", "ada", "notes", "one", 100.0, CALL, ROUND)
-RESULT: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
+RESPONSE: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
 
 
 class TicketsContract:
@@ -71,7 +136,7 @@ class TicketsContract:
 
     async def test_what_ended_does_not_wait(self, tickets: Tickets) -> None:
         await tickets.open(TICKET)
-        await tickets.settle("k", RESULT, until=200.0)
+        await tickets.settle("k", RESPONSE, until=200.0)
         assert await tickets.waiting("ada") == []
 
     async def test_one_process_takes_a_call_over(self, tickets: Tickets) -> None:
@@ -99,9 +164,9 @@ class TicketsContract:
 
     async def test_the_outcome_is_kept_for_a_while_and_the_call_forgotten(self, tickets: Tickets) -> None:
         await tickets.open(TICKET)
-        await tickets.settle("k", RESULT, until=200.0)
+        await tickets.settle("k", RESPONSE, until=200.0)
         found = await tickets.find("k")
-        assert found == TICKET._replace(deadline=200.0, call=None, round=None, outcome=RESULT)
+        assert found == TICKET._replace(deadline=200.0, call=None, round=None, outcome=RESPONSE)
         assert not await tickets.take("k", was="one", holder="two")
         assert await tickets.prune(199.0) == 0
         assert await tickets.prune(200.0) == 1
@@ -114,7 +179,7 @@ class TicketsContract:
 
     async def test_what_nobody_knows_changes_nothing(self, tickets: Tickets) -> None:
         await tickets.ask("k", ROUND)
-        await tickets.settle("k", RESULT, until=200.0)
+        await tickets.settle("k", RESPONSE, until=200.0)
         assert not await tickets.send("k", holder="one")
         assert not await tickets.take("k", was="one", holder="two")
         assert await tickets.find("k") is None

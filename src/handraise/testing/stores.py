@@ -18,7 +18,7 @@ import asyncio
 from handraise.calls.records import ConsumeResult, Flow, JournalEntry, RoundOutcome
 from handraise.calls.rounds import digest
 from handraise.calls.store import Store
-from handraise.testing.examples import (
+from handraise.testing.part_contracts import (
     ALICE,
     ANSWERED,
     CHARGED,
@@ -30,11 +30,11 @@ from handraise.testing.examples import (
     QUESTION,
     RESULT,
     YES,
+    FlowContract,
     a_round,
     consume,
     fails,
 )
-from handraise.testing.part_contracts import FlowContract
 
 
 class StoreContract(FlowContract):

@@ -10,7 +10,7 @@ from tests.pages.oauth.authority import open_authority
 from handraise.errors import AccountError
 from handraise.gateway.accounts.authority import find_authority, find_protection, parse_protection
 from handraise.gateway.accounts.own_account import Challenge
-from handraise.issuers.addresses import ANYWHERE, PUBLIC
+from handraise.issuers import ANYWHERE, PUBLIC
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
 

@@ -14,8 +14,8 @@ from tests.guards.sql.test_corpus import CATALOGUE, CORPUS, SCHEMA
 from tests.guards.sql.test_guard import TABLES, VIEWS
 
 from handraise.guards.sql.effects import SqlEffects, SqlReader
+from handraise.guards.sql.guard import MESSAGE, judge, message
 from handraise.guards.sql.parsing import UnreadableSql
-from handraise.guards.sql.verdict import MESSAGE, judge, message
 
 pytestmark = pytest.mark.shows("U4")
 

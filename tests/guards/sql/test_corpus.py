@@ -10,8 +10,8 @@ import pytest
 
 from handraise.guards.sql import Catalogue, Relation, Schema
 from handraise.guards.sql.effects import read
+from handraise.guards.sql.guard import SqlVerdict, judge
 from handraise.guards.sql.parsing import UnreadableSql
-from handraise.guards.sql.verdict import SqlVerdict, judge
 
 pytestmark = pytest.mark.shows("U4")
 

@@ -12,8 +12,8 @@ from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
 from handraise.guards.sql import Catalogue, Relation, Schema
 from handraise.guards.sql.effects import SqlReader, read
+from handraise.guards.sql.guard import DEFAULT_ROWS, judge
 from handraise.guards.sql.parsing import UnreadableSql
-from handraise.guards.sql.verdict import DEFAULT_ROWS, judge
 
 pytestmark = pytest.mark.shows("U4")
 

@@ -9,10 +9,8 @@ import pytest
 
 from handraise.forms import DEFAULT_LIMITS
 from handraise.guards.sql import Catalogue, Estimate, Relation, Schema
-from handraise.guards.sql.actions import SqlAction
-from handraise.guards.sql.effects import SqlEffects
-from handraise.guards.sql.parsing import UnreadableSql
-from handraise.guards.sql.verdict import (
+from handraise.guards.sql.effects import SqlAction, SqlEffects
+from handraise.guards.sql.guard import (
     MESSAGE,
     SqlVerdict,
     judge,
@@ -21,6 +19,7 @@ from handraise.guards.sql.verdict import (
     reasons,
     unnamed_tables,
 )
+from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = pytest.mark.shows("U4")
 

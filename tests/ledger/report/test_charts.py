@@ -9,7 +9,7 @@ import pytest
 from tests.ledger.report.years import START, made_up
 
 from handraise.ledger.report import questions_of
-from handraise.ledger.report.charts import draw_spans, draw_timeline, strip, timeline_of
+from handraise.ledger.report.page import draw_spans, draw_timeline, strip, timeline_of
 
 SINCE = datetime.fromtimestamp(START / 1000, UTC)
 

@@ -14,7 +14,7 @@ from handraise.errors import SetupError
 from handraise.gateway.accounts.own_account import Invitation, OwnAccount
 from handraise.gateway.peers import NOVEMBER
 from handraise.gateway.upstreams import Source, Upstream
-from handraise.issuers.addresses import AllowedAddresses, host_of
+from handraise.issuers import AllowedAddresses, host_of
 from handraise.questions import Accepted, Answer, Cancelled, Declined, Person, UrlQuestion
 from handraise.this_user import local_person
 

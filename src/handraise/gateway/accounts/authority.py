@@ -11,8 +11,15 @@ from urllib.parse import urlsplit
 from handraise.errors import AccountError
 from handraise.gateway.accounts.own_account import Challenge
 from handraise.gateway.upstreams import OwnClient
-from handraise.issuers.addresses import AllowedAddresses
-from handraise.issuers.requests import NotThere, covers, fetch, metadata_urls, post, resource_of
+from handraise.issuers import (
+    AllowedAddresses,
+    NotThere,
+    covers,
+    fetch,
+    metadata_urls,
+    post,
+    resource_of,
+)
 from handraise.pages.oauth.discovery import AnotherIssuer, Metadata, find_issuer
 from handraise.questions import Person
 from handraise.vault import Vault

@@ -18,7 +18,7 @@ from handraise.questions import Accepted, Answer, Person, UrlQuestion
 if TYPE_CHECKING:
     from handraise.gateway.accounts.accounts import Accounts
     from handraise.gateway.asking import QuestionHandler
-    from handraise.issuers.addresses import AllowedAddresses
+    from handraise.issuers import AllowedAddresses
     from handraise.pages.oauth import Account
     from handraise.pages.oauth.grants import Grant
 

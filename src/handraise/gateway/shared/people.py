@@ -19,8 +19,7 @@ import jwt
 
 from handraise.disk import replace_file
 from handraise.errors import AccountError, SetupError
-from handraise.issuers.addresses import PUBLIC, AllowedAddresses
-from handraise.issuers.requests import fetch, verifying_keys
+from handraise.issuers import PUBLIC, AllowedAddresses, fetch, verifying_keys
 from handraise.questions import Person
 
 

@@ -27,7 +27,7 @@ from handraise.gateway.shared.admission import Admission
 from handraise.gateway.shared.desk import SharedDesk
 from handraise.gateway.shared.people import IssuedTokens, PeopleFile, Tokens
 from handraise.gateway.state import GatewayState, habits_file
-from handraise.issuers.addresses import AllowedAddresses
+from handraise.issuers import AllowedAddresses
 from handraise.policy import load_policy
 
 if TYPE_CHECKING:

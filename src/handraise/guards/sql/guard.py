@@ -4,25 +4,203 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
+from handraise.display import for_line, inert
 from handraise.errors import GuardRefused, HandraiseError
-from handraise.forms import ANSWER, Flag, Form
+from handraise.forms import ANSWER, DEFAULT_LIMITS, Flag, Form
 from handraise.guards.consent import ask_for_consent, end_with, require_accepted
-from handraise.guards.sql.catalogue import Catalogue
-from handraise.guards.sql.effects import SqlReader
-from handraise.guards.sql.parsing import UnreadableSql
-from handraise.guards.sql.schema import CannotEstimate, Engine
-from handraise.guards.sql.verdict import (
-    DEFAULT_ROWS,
-    SqlVerdict,
-    judge,
-    message,
-    planned_columns,
-    unnamed_tables,
+from handraise.guards.sql.effects import SqlAction, SqlEffects, SqlReader, StatementKind
+from handraise.guards.sql.parsing import MAX_TEXT, UnreadableSql
+from handraise.guards.sql.schema import (
+    CannotEstimate,
+    Catalogue,
+    Engine,
+    Estimate,
+    FieldPath,
+    Relation,
+    Schema,
+    fold,
 )
 from handraise.questions import FormQuestion
+
+DEFAULT_ROWS: Final = 1_000_000
+MESSAGE: Final = DEFAULT_LIMITS.message // 4
+"""Characters of a question. In UTF-8 each has four bytes at most, so that every desk shows it."""
+_LEAST_TEXT: Final = 200
+_NAMES: Final = 200
+"""Characters for a list of names. Names that do not fit are counted."""
+_KINDS: Final[dict[StatementKind, str]] = {
+    "write": "It changes data",
+    "definition": "It changes tables, views or rights",
+    "outside": "It reaches files, other databases or settings",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SqlVerdict:
+    """The reasons for a question; without any, the statement may run."""
+
+    kinds: frozenset[StatementKind]
+    statements: int
+    columns: tuple[tuple[str, tuple[str, ...]], ...]
+    functions: tuple[str, ...]
+    rows: int | None
+    threshold: int
+    actions: tuple[SqlAction, ...] = ()
+    shown: tuple[str, ...] = ()
+    """The text of each statement, without comments."""
+    comments: int = 0
+    """How many characters of comments there are."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person has to agree."""
+        return bool(
+            self.kinds - {"read"} or self.columns or self.functions or self.statements > 1 or self.is_costly
+        )
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether it goes through more rows than allowed without a question."""
+        return self.rows is not None and self.rows > self.threshold
+
+    def covers(self, later: SqlVerdict) -> bool:
+        """Whether a yes to this verdict covers a later one, which reaches nothing more and at most twice the rows."""
+        return (
+            later.kinds <= self.kinds
+            and set(later.actions) <= set(self.actions)
+            and set(later.columns) <= set(self.columns)
+            and set(later.functions) <= set(self.functions)
+            and (not later.is_costly or (later.rows or 0) <= 2 * (self.rows or 0))
+        )
+
+
+def judge(
+    reading: SqlEffects, estimate: Estimate | None, threshold: int, columns: TaggedColumns = ()
+) -> SqlVerdict:
+    """The verdict. `columns` are personal ones that the engine's plan reads, beside those in the text."""
+    return SqlVerdict(
+        frozenset(reading.kinds),
+        len(reading.kinds),
+        tuple(sorted({*reading.columns, *columns})),
+        reading.functions,
+        None if estimate is None else estimate.rows,
+        threshold,
+        reading.actions,
+        reading.shown,
+        reading.comments,
+    )
+
+
+TaggedColumns = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) -> TaggedColumns:
+    """The personal columns that the engine's plan says are read."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path, column in estimate.columns:
+        for relation in schema.named(path) or [Relation(path, (column,))]:
+            if (tags := catalogue.personal(relation).get(fold(column))) is not None:
+                found[f"{relation.name}.{column}"] = tags
+    return tuple(found.items())
+
+
+def unnamed_tables(reading: SqlEffects, estimate: Estimate, schema: Schema) -> list[str]:
+    """Tables in the engine's plan that the text does not reach, directly or through their parent tables."""
+    known = {fold(relation.path[-1]) for relation in reading.relations}
+    return sorted(path[-1] for path in estimate.tables if not known & _names(path, schema))
+
+
+def _names(path: FieldPath, schema: Schema) -> set[str]:
+    parts_of = (above for relation in schema.named(path) for above in relation.part_of)
+    return {fold(each[-1]) for each in (path, *parts_of)}
+
+
+def message(verdict: SqlVerdict, text: str, also: str | None = None) -> str:
+    """The question: every change and every table by name, the cost, and then the statement itself.
+
+    The names come first: a client may show the beginning of a long question only, and a long text may hide a change.
+    Raises `UnreadableSql` when they leave no room for the statement.
+    """
+    told = "\n".join(f"- {reason}" for reason in (*([also] if also else []), *reasons(verdict)))
+    before = f"Run this SQL?\n\n{told}\n\n{_heading(verdict, text)}\n"
+    behind = "\n\nIf you decline: It does not run, and the model is told that you said no."
+    room = MESSAGE - len(before) - len(behind)
+    if room < _LEAST_TEXT:
+        raise UnreadableSql("It does more than a question can show; run it in several parts.")
+    return before + _text(verdict.shown, room) + behind
+
+
+def _heading(verdict: SqlVerdict, text: str) -> str:
+    comments = f", {verdict.comments:,} of them comments that are not shown" if verdict.comments else ""
+    which = "The statement" if verdict.statements == 1 else f"The {verdict.statements} statements"
+    return f"{which} ({len(text):,} characters{comments}):"
+
+
+def _text(shown: tuple[str, ...], room: int) -> str:
+    """The statements as a whole, or the beginning and the end of each with how many characters are between them."""
+    whole = inert(";\n".join(shown), limit=MAX_TEXT * 20)
+    if len(whole) <= room:
+        return whole
+    half = (room // len(shown) - _COUNTED) // 2
+    return ";\n".join(
+        inert(each, limit=2 * half)
+        if len(each) <= 2 * half
+        else inert(each[:-half], limit=half) + inert(each[-half:], limit=half)
+        for each in shown
+    )
+
+
+_COUNTED: Final = 50
+"""Characters for the count of omitted characters."""
+
+
+def reasons(verdict: SqlVerdict) -> Iterator[str]:
+    """Why a person is asked, in sentences. Changes are named in full, everything else up to some length."""
+    if verdict.statements > 1:
+        yield f"It has {verdict.statements} statements."
+    for kind, sentence in _KINDS.items():
+        if kind in verdict.kinds or any(action.kind == kind for action in verdict.actions):
+            yield f"{sentence}: {_changes(verdict.actions, kind)}."
+    if read := [for_line(each.name, limit=80) for each in verdict.actions if each.kind == "read"]:
+        yield f"It reads: {_listed(read)}."
+    if verdict.columns:
+        yield f"It reaches personal data: {_listed([_named(*each) for each in verdict.columns])}."
+    if verdict.functions:
+        names = _listed([for_line(name, limit=60) for name in verdict.functions])
+        yield f"It calls what may change data, or read files, the network or other tables: {names}."
+    if verdict.rows is None:
+        yield "The engine cannot estimate its cost before it runs."
+    else:
+        rows = "1 row" if verdict.rows == 1 else f"{verdict.rows:,} rows"
+        yield f"It goes through about {rows}; you are asked above {verdict.threshold:,}."
+
+
+def _changes(actions: tuple[SqlAction, ...], kind: StatementKind) -> str:
+    """All changes of a kind: `DELETE FROM people, orders; UPDATE cities`."""
+    by_verb: dict[str, list[str]] = {}
+    for action in actions:
+        if action.kind == kind:
+            by_verb.setdefault(action.verb, []).append(action.shown)
+    return "; ".join(f"{for_line(verb)} {', '.join(names)}" for verb, names in by_verb.items())
+
+
+def _named(column: str, tags: tuple[str, ...]) -> str:
+    shown = for_line(column, limit=80)
+    return f"{shown} ({', '.join(tags)})" if tags else shown
+
+
+def _listed(names: list[str]) -> str:
+    """As many names as fit, at least one, and the number of the others."""
+    lengths = accumulate(len(name) + 2 for name in names)
+    fits = max(1, sum(length <= _NAMES for length in lengths))
+    more = f" and {len(names) - fits} more" if len(names) > fits else ""
+    return ", ".join(names[:fits]) + more
+
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from handraise.guards.sql.catalogue import Catalogue
-from handraise.guards.sql.schema import CannotEstimate, Estimate, FieldPath, NestedField, Relation, Schema
+from handraise.guards.sql.schema import (
+    CannotEstimate,
+    Catalogue,
+    Estimate,
+    FieldPath,
+    NestedField,
+    Relation,
+    Schema,
+)
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from handraise.lint.finding import LintMark, LintRule
 from handraise.lint.rules import answers, forms, revisions, when_to_ask
-from handraise.lint.source import SourceFile
+from handraise.lint.source import LintMark, LintRule, SourceFile
 
 UNREADABLE = "HR001"
 

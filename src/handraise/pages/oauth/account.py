@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from handraise.errors import AccountError, SetupError
-from handraise.issuers.addresses import ANYWHERE, AllowedAddresses, parse_networks
+from handraise.issuers import ANYWHERE, AllowedAddresses, parse_networks
 from handraise.pages.brand import Brand
 from handraise.pages.oauth.discovery import Endpoints, FromVariable, Registration, find_server, hidden
 from handraise.pages.oauth.grants import Grant, revoke

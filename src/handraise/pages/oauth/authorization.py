@@ -18,8 +18,7 @@ from joserfc.jws import extract_compact
 from starlette.datastructures import URL, QueryParams
 
 from handraise.errors import AccountError
-from handraise.issuers.addresses import ANYWHERE, AllowedAddresses
-from handraise.issuers.requests import ALGORITHMS, fetch, verifying_keys
+from handraise.issuers import ALGORITHMS, ANYWHERE, AllowedAddresses, fetch, verifying_keys
 from handraise.pages.oauth.discovery import Metadata
 from handraise.questions import Person
 

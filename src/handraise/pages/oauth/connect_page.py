@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from handraise.errors import AccountError
-from handraise.issuers.addresses import host_of
+from handraise.issuers import host_of
 from handraise.pages.brand import Brand
 from handraise.pages.oauth.account import Account, dump_grant, parse_stored_grant
 from handraise.pages.oauth.authorization import AuthorizationRequest, ConsentDenied, read_code

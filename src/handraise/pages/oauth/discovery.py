@@ -11,14 +11,15 @@ from typing import Any, Final
 from authlib.oauth2.rfc8414 import get_well_known_url
 
 from handraise.errors import AccountError, SetupError
-from handraise.issuers.addresses import (
+from handraise.issuers import (
     ANYWHERE,
     AllowedAddresses,
+    NotThere,
+    fetch,
     host_of,
     is_this_computer,
     require_secure_url,
 )
-from handraise.issuers.requests import NotThere, fetch
 from handraise.vault import Secret
 
 

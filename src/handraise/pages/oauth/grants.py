@@ -13,7 +13,7 @@ from authlib.oauth2.rfc6749.parameters import prepare_token_request
 from authlib.oauth2.rfc7009 import prepare_revoke_token_request
 
 from handraise.errors import AccountError
-from handraise.issuers.requests import post
+from handraise.issuers import post
 from handraise.pages.oauth.authorization import AuthorizationRequest
 from handraise.pages.oauth.discovery import Metadata, Registration
 from handraise.vault import Secret

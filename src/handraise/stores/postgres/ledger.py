@@ -28,10 +28,9 @@ from handraise.calls.ledger_tables import (
 )
 from handraise.disk import Leftover
 from handraise.errors import StoreError
-from handraise.stores.postgres.database import Connection, Database
+from handraise.stores.postgres.database import SCHEMA, Connection, Database
 from handraise.stores.postgres.event_writer import COLUMNS, EventWriter, placed_row, waiting_row
 from handraise.stores.postgres.nodes import PRESENT
-from handraise.stores.postgres.schema import SCHEMA
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,0 @@
-"""Safe requests to authorization servers, and the signatures that count."""
