@@ -12,6 +12,8 @@ from html import escape
 from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
+__all__ = ["UntrustedText", "for_html", "for_line", "for_markdown", "for_terminal", "inert"]
+
 OPENING, CLOSING = "⟨", "⟩"
 """They enclose what we put in. In the text itself they are shown by number, so nobody can forge them."""
 
