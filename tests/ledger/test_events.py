@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,14 +12,11 @@ from hypothesis import given
 from tests.ledger.examples import EVENTS, MESSAGE, an_event
 
 from handraise.errors import LedgerError
-from handraise.ledger.canonical import dump_plain, plain_of
 from handraise.ledger.events import (
     KINDS,
     EventKind,
     LedgerEvent,
-    dump_about,
     dump_event,
-    join_event,
     parse_event,
 )
 
@@ -43,19 +40,6 @@ def test_what_is_written_is_canonical_and_reads_back_the_same(event: LedgerEvent
     written = dump_event(event)
     assert written == rfc8785.dumps(json.loads(written))
     assert parse_event(written) == event
-
-
-@given(EVENTS)
-def test_an_event_that_is_put_together_from_its_parts_is_the_same(event: LedgerEvent) -> None:
-    said = {field.name: getattr(event, field.name) for field in fields(LedgerEvent)}
-    del said["kind"], said["about"]
-    members = [
-        f'"{name}":{dump_plain(plain_of(part))}'
-        for name, part in said.items()
-        if part is not None and part != ()
-    ]
-    members.append(f'"about":{dump_about(event.about)}')
-    assert join_event(event.kind, members) == dump_event(event)
 
 
 @pytest.mark.parametrize(

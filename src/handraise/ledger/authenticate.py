@@ -76,7 +76,7 @@ def leaf_data(row: EventColumns) -> bytes:
     """The bytes that a leaf hash is made of: canonical JSON of the event's hash and of the columns beside it."""
     body, question, is_open, writer, name, kept, mac = row
     columns = {"question": question, "open": is_open, "writer": writer, "name": name, "kept": kept}
-    return dump_plain({"body": sha256(body).hexdigest(), "mac": mac.hex(), **columns}).encode()
+    return dump_plain({"body": sha256(body).hexdigest(), "mac": mac.hex(), **columns})
 
 
 def is_authentic(keys: LedgerKeys, anchor: Anchor) -> bool:

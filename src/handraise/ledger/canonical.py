@@ -8,10 +8,8 @@ implementation of the whole RFC. Empty values (None, an empty tuple) are left ou
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from json import encoder
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -23,25 +21,22 @@ _SAFE = 2**53 - 1
 _encode = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, allow_nan=False, check_circular=False, separators=(",", ":")
 ).encode
-dump_text: Callable[[str], str] = encoder.encode_basestring
-"""The canonical JSON of a text."""
 
 
-def dump_value(value: object) -> bytes:
-    """One byte string for one value."""
+def dump_plain(plain: Any) -> bytes:
+    """One byte string for what `plain_of` returned. Raises `LedgerError` for what has no canonical form."""
     try:
-        return dump_plain(plain_of(value)).encode()
+        return _encode(plain).encode()
     except (TypeError, ValueError) as error:
-        raise LedgerError(f"this cannot be written to the ledger: {error}") from None
+        raise _unwritable(error) from None
 
 
-def dump_plain(plain: Any) -> str:
-    """Dump a value that `plain_of` returned as canonical JSON. Raise `ValueError` for any other value."""
-    return _encode(plain)
+def _unwritable(why: object) -> LedgerError:
+    return LedgerError(f"this cannot be written to the ledger: {why}")
 
 
 def parse_value(kind: type[T], data: bytes) -> T:
-    """The value that `dump_value` wrote. Raises `LedgerError` for unknown, missing, doubled or misfit members."""
+    """The value that `dump_plain` wrote. Raises `LedgerError` for unknown, missing, doubled or misfit members."""
     try:
         raw = json.loads(
             data.decode(), object_pairs_hook=_object, parse_float=_refuse, parse_constant=_refuse
@@ -60,7 +55,7 @@ def plain_of(value: Any) -> Any:
         return value
     if type(value) is int:
         if abs(value) > _SAFE:
-            raise ValueError(f"{value} is too large")
+            raise _unwritable(f"{value} is too large")
         return value
     plain = {}
     for name in _members(value.__class__):
@@ -76,7 +71,7 @@ def plain_of(value: Any) -> Any:
 def _members(kind: type[Any]) -> dict[str, tuple[Any, bool]]:
     """The members of a value: their types, and whether they can be left out."""
     if not is_dataclass(kind):
-        raise TypeError(f"a {kind.__name__} is no value of the ledger")
+        raise _unwritable(f"a {kind.__name__} is no value of the ledger")
     hints = get_type_hints(kind)
     return {field.name: (hints[field.name], field.default is not MISSING) for field in fields(kind)}
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from handraise.errors import LedgerError
-from handraise.ledger.canonical import dump_plain, dump_text, dump_value, parse_value, plain_of
+from handraise.ledger.canonical import dump_plain, parse_value, plain_of
 from handraise.questions import person_key
 
 EventKind = Literal[
@@ -213,37 +212,15 @@ ENDINGS: Final[frozenset[EventKind]] = frozenset(
 
 def dump_event(event: LedgerEvent) -> bytes:
     """The canonical JSON of an event (RFC 8785). Raises `LedgerError` when it says too little for its kind."""
-    for name in _NEEDS[event.kind]:
-        if not getattr(event, name):
-            raise LedgerError(f"an event of kind {event.kind!r} needs {name}")
-    return dump_value(event)
+    return dump_members(plain_of(event))
 
 
-def dump_about(about: EventContext) -> str:
-    """The common part of all events of a question, dumped. Most of it is the same in many questions."""
-    before, behind = _dump_common(
-        about.server,
-        about.principal,
-        about.mode,
-        about.client,
-        about.revision,
-        about.gateway,
-        about.policy,
-        about.store,
-    )
-    request = "" if about.request is None else f'"request":{_dump_request(about.request)},'
-    trace = "" if about.trace is None else f',"trace":{dump_text(about.trace)}'
-    return f"{{{before}{request}{behind}{trace}}}"
-
-
-def join_event(kind: EventKind, members: list[str]) -> bytes:
-    """The canonical JSON of an event from its members, each of them dumped already together with its name."""
-    members.append(f'"kind":"{kind}"')
-    members.sort()
-    try:
-        return f"{{{','.join(members)}}}".encode()
-    except UnicodeError as error:
-        raise LedgerError(f"this cannot be written to the ledger: {error}") from None
+def dump_members(members: Mapping[str, Any]) -> bytes:
+    """The same, from an event's members as `plain_of` gives them."""
+    for name in _NEEDS[members["kind"]]:
+        if name not in members:
+            raise LedgerError(f"an event of kind {members['kind']!r} needs {name}")
+    return dump_plain(members)
 
 
 def parse_event(data: bytes) -> LedgerEvent:
@@ -252,30 +229,3 @@ def parse_event(data: bytes) -> LedgerEvent:
     if dump_event(event) != data:
         raise LedgerError("the event is not in its canonical form")
     return event
-
-
-@lru_cache(maxsize=256)
-def _dump_common(
-    server: ServerRecord,
-    principal: Principal | None,
-    mode: str | None,
-    client: ClientRecord | None,
-    revision: str | None,
-    gateway: str | None,
-    policy: str | None,
-    store: str | None,
-) -> tuple[str, str]:
-    """The part that many questions share, split into the text before the request and the text behind it."""
-    before = {"client": client, "gateway": gateway, "mode": mode, "policy": policy, "principal": principal}
-    behind = {"revision": revision, "server": server, "store": store}
-    said, rest = (
-        [f'"{name}":{dump_plain(plain_of(part))}' for name, part in parts.items() if part is not None]
-        for parts in (before, behind)
-    )
-    return "".join(f"{part}," for part in said), ",".join(rest)
-
-
-def _dump_request(request: RequestRecord) -> str:
-    arguments = "" if request.arguments is None else f'"arguments":{dump_text(request.arguments)},'
-    target = "" if request.target is None else f',"target":{dump_text(request.target)}'
-    return f'{{{arguments}"method":{dump_text(request.method)}{target}}}'

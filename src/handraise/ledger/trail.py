@@ -8,7 +8,6 @@ import os
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -16,7 +15,7 @@ from handraise.calls.ledger_tables import Record, StoredContent
 from handraise.calls.rounds import canonical, digest
 from handraise.errors import LedgerError
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
-from handraise.ledger.canonical import dump_plain, dump_text, plain_of
+from handraise.ledger.canonical import plain_of
 from handraise.ledger.events import (
     AnswerUse,
     CallEnd,
@@ -28,8 +27,7 @@ from handraise.ledger.events import (
     Principal,
     RequestRecord,
     ServerRecord,
-    dump_about,
-    join_event,
+    dump_members,
 )
 from handraise.questions import FormQuestion, Origin, Person, Question
 from handraise.revisions import Revision
@@ -141,7 +139,6 @@ class Trail:
         "_clock",
         "_keeping",
         "_message",
-        "_named",
         "_open",
         "_shown",
         "about",
@@ -169,9 +166,8 @@ class Trail:
         self._open: frozenset[EventKind] = _STILL_OPEN if until == "decided" else _STILL_OPEN | _ANSWERED
         self.asked_at: int | None = None
         """When it was asked, in milliseconds since 1970, if that is known here: latencies count from there."""
-        self._message: str | None = None
-        self._about = f'"about":{dump_about(about)}'
-        self._named = f'"question":{dump_text(question)}'
+        self._message: dict[str, str] | None = None
+        self._about = plain_of(about)
 
     @property
     def seconds(self) -> float | None:
@@ -181,11 +177,13 @@ class Trail:
     def asked(self) -> Record:
         """It is asked from now on."""
         self.asked_at = int(self._clock() * 1000)
-        return self._asking("asked", [])
+        return self._asking("asked", {})
 
     def shown(self) -> Record:
         """A desk really displayed it to a person."""
-        return self._asking("shown", []) if self._message is None else self._record("shown", [self._message])
+        if self._message is None:
+            return self._asking("shown", {})
+        return self._record("shown", {"message": self._message})
 
     def decided(
         self,
@@ -199,13 +197,13 @@ class Trail:
         said_no: bool = False,
     ) -> Record:
         """Somebody decided it; with `passkey`, by theirs. `said_no`: a confirmation was answered with no."""
-        said = [f'"action":"{action}"', f'"decided_by":"{by}"']
+        said: dict[str, Any] = {"action": action, "decided_by": by}
         if edited:
-            said.append(f'"edited":{dump_plain(edited)}')
+            said["edited"] = edited
         if passkey:
-            said.append('"how":"passkey"')
+            said["how"] = "passkey"
         if said_no:
-            said.append('"said":"no"')
+            said["said"] = "no"
         if action != "accept" or said_no:
             self._open = _STILL_OPEN  # it allows nothing, so no call will be joined to it
         answer = None if content is None else ("answer", canonical(content), is_kept(self._keeping, "fields"))
@@ -214,89 +212,86 @@ class Trail:
     def opened(self) -> Record:
         """Its link was opened in a browser."""
         link = None if self._shown is None else self._shown.link
-        return self._record("opened", [] if link is None else [_dump_link(link)])
+        return self._record("opened", {} if link is None else {"link": plain_of(link)})
 
     def completed(self) -> Record:
         """The page behind the link was finished."""
-        return self._record("completed", [])
+        return self._record("completed", {})
 
     def used(self, request: RequestRecord, ended: CallEnd) -> Record:
         """The call that used the answer is over."""
         self._open = frozenset()  # for all later events
-        return self._record("used", [f'"used":{dump_plain(plain_of(AnswerUse(request, ended)))}'], how=ended)
+        return self._record("used", {"used": plain_of(AnswerUse(request, ended))}, how=ended)
 
     def refused(self, reasons: tuple[str, ...], *, count: int | None = None) -> Record:
         """It may not be asked: nobody saw it. `count`: the event stands for so many questions."""
-        said = ['"decided_by":"policy"']
+        said: dict[str, Any] = {"decided_by": "policy"}
         if count is not None:
-            said.append(f'"count":{count}')
+            said["count"] = count
         return self._asking("refused", said, reasons)
 
     def expired(self) -> Record:
         """Nobody answered in time."""
-        return self._record("expired", ['"decided_by":"timeout"'])
+        return self._record("expired", {"decided_by": "timeout"})
 
     def withdrawn(self, *reasons: str) -> Record:
         """The asker went away."""
-        return self._record("withdrawn", [], reasons)
+        return self._record("withdrawn", {}, reasons)
 
     def failed(self, *reasons: str) -> Record:
         """There is no answer, because something went wrong or nobody could be asked."""
-        return self._record("failed", [], reasons)
+        return self._record("failed", {}, reasons)
 
     def ambiguous(self, *reasons: str) -> Record:
         """Its end is unknown."""
-        return self._record("ambiguous", [], reasons)
+        return self._record("ambiguous", {}, reasons)
 
-    def _asking(self, kind: EventKind, said: list[str], reasons: tuple[str, ...] = ()) -> Record:
+    def _asking(self, kind: EventKind, said: dict[str, Any], reasons: tuple[str, ...] = ()) -> Record:
+        """An event that says what was asked, as far as it could be read."""
         shown = self._shown
         if shown is None:
-            if kind != "refused":  # what could not even be read is asked of nobody
-                raise LedgerError(f"an event of kind {kind!r} needs a message")
             return self._record(kind, said, reasons)
         if shown.fields:
-            said.append(_dump_fields(shown.fields))
+            said["fields"] = plain_of(shown.fields)
         if shown.schema is not None:
-            said.append(f'"schema":{dump_text(shown.schema)}')
+            said["schema"] = shown.schema
         if shown.secret is not None:
-            said.append(f'"secret":{dump_text(shown.secret)}')
+            said["secret"] = shown.secret
         if shown.link is not None:
-            said.append(_dump_link(shown.link))
+            said["link"] = plain_of(shown.link)
         message = "message", shown.message.encode(), is_kept(self._keeping, "message")
         return self._record(kind, said, reasons, content=message)
 
     def _record(
         self,
         kind: EventKind,
-        said: list[str],
+        said: dict[str, Any],
         reasons: tuple[str, ...] = (),
         *,
         content: tuple[str, bytes, bool] | None = None,
         how: str = "",
     ) -> Record:
-        """`said` is already dumped, with its name. The event has the hash of `content` (its name, itself,
-        whether it is kept). `how` tells apart two events of one kind that may both happen to a question.
+        """`said` are the members of this kind. The event has the hash of `content` (its name, itself, whether it is
+        kept). `how` tells apart two events of one kind that may both happen to a question.
         """
         now = int(self._clock() * 1000)
-        drawn = os.urandom(8 + KEY_SIZE)  # one draw for all that has to be random
-        unique = _by_time(now, drawn[:8])
         once = _same_id(self.question, kind, how) if self._again else ""
         kept: tuple[StoredContent, ...] = ()
         if content is not None:
             name, plain, keep = content
-            hashed, hidden = encrypt_content(plain, ref=f"c_{unique}", key=drawn[8:], keep=keep)
-            said.append(f'"{name}":{{"hash":"{hashed}","ref":"{hidden.ref}"}}')
+            key = os.urandom(KEY_SIZE)
+            hashed, hidden = encrypt_content(plain, ref=new_id("c_", now), key=key, keep=keep)
+            said[name] = {"hash": hashed, "ref": hidden.ref}
             kept = (hidden,)
             if name == "message":
-                self._message = said[-1]
+                self._message = said[name]
         if reasons:
-            said.append(f'"reasons":{dump_plain(reasons)}')
-        elif kind in _EXPLAINED:
-            raise LedgerError(f"an event of kind {kind!r} needs reasons")
+            said["reasons"] = reasons
         if kind in _TIMED and self.asked_at is not None:
-            said.append(f'"latency":{max(0, now - self.asked_at)}')
-        said += self._about, self._named, f'"id":"{once or f"e_{unique}"}"', f'"time":{now}'
-        return Record(self.question, join_event(kind, said), kind in self._open, kept, once)
+            said["latency"] = max(0, now - self.asked_at)
+        said |= {"kind": kind, "about": self._about, "question": self.question, "time": now}
+        said["id"] = once or new_id("e_", now)
+        return Record(self.question, dump_members(said), kind in self._open, kept, once)
 
 
 _STILL_OPEN: Final[frozenset[EventKind]] = frozenset({"asked", "shown"})
@@ -305,31 +300,16 @@ _TIMED: Final[frozenset[EventKind]] = frozenset(
     {"shown", "decided", "completed", "expired", "withdrawn", "failed"}
 )
 """The kinds that say how long it took."""
-_EXPLAINED: Final[frozenset[EventKind]] = frozenset({"refused", "failed", "ambiguous"})
-"""The kinds that say why."""
 
 
 def new_id(prefix: str, now: int) -> str:
     """An id that sorts by time. New rows are then written next to each other, which costs least."""
-    return prefix + _by_time(now, os.urandom(8))
-
-
-def _by_time(now: int, drawn: bytes) -> str:
-    return (now.to_bytes(6, "big") + drawn).hex()
+    return prefix + (now.to_bytes(6, "big") + os.urandom(8)).hex()
 
 
 def _same_id(question: str, kind: EventKind, how: str) -> str:
     """The same id for the same event of a question, even if several processes report it several times."""
     return f"e_{hashlib.sha256(f'{question} {kind} {how}'.encode()).hexdigest()[:28]}"
-
-
-@lru_cache(maxsize=256)
-def _dump_fields(fields: tuple[FieldRecord, ...]) -> str:
-    return f'"fields":{dump_plain(plain_of(fields))}'
-
-
-def _dump_link(link: LinkRecord) -> str:
-    return f'"link":{dump_plain(plain_of(link))}'
 
 
 _MASK: Final = "…"
