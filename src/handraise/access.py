@@ -129,7 +129,6 @@ class AccessCheck:
         self._families: set[Family] = set()
         self._user = os.getuid() if hasattr(os, "getuid") else None
         self._seen: dict[int, Access] = {}
-        self._met: set[int] = set()
 
     def add_parent(self) -> None:
         """Keep out the client that started this process, and its family. Call it first: a launcher may end soon.
@@ -176,13 +175,11 @@ class AccessCheck:
         owner = tcp_peer(client, server) if self._tells else None
         if owner is None or owner.user != self._user:
             return False
-        if owner.inode not in self._met:
-            families = [family_of(pid) for pid in holders_of(owner.inode)]
-            if not families or None in families:
-                return False
-            self._families.update(family for family in families if family is not None)
-            self._seen.clear()
-            self._met = {owner.inode} | (self._met if len(self._met) < _MOST_REMEMBERED else set())
+        families = [family_of(pid) for pid in holders_of(owner.inode)]
+        if not families or None in families:
+            return False
+        self._families.update(family for family in families if family is not None)
+        self._seen.clear()
         return True
 
     def of_unix_socket(self, connection: socket.socket) -> Access:

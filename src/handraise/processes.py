@@ -144,6 +144,8 @@ def find_owner(table: Iterable[str], client: str, server: str) -> SocketOwner | 
     A connection that its client closed has inode 0 and user 0: it has no owner.
     """
     for line in table:
+        if client not in line:  # thousands of rows are of other connections
+            continue
         columns = line.split()
         if columns[1:3] == [client, server] and len(columns) > 9 and columns[9] != "0":
             return SocketOwner(int(columns[7]), int(columns[9]))

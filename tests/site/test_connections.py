@@ -12,7 +12,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from tests.server.peers import free_port
 
-from handraise.site.connections import BoundedConnections, BoundedProtocol
+from handraise.site.connections import CONNECTION, BoundedConnections, BoundedProtocol
 
 pytestmark = pytest.mark.shows("W7")
 
@@ -118,3 +118,21 @@ async def test_requests_that_never_become_complete_do_not_count() -> None:
             await site.begun.acquire()
         site.go_on.set()
         assert (await site.get()).text == "here"
+
+
+async def test_the_requests_of_one_connection_share_their_facts_and_no_other_connection_has_them() -> None:
+    seen: list[dict[str, Any]] = []
+
+    class Noting(Site):
+        async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+            seen.append(scope[CONNECTION])
+            await PlainTextResponse("here")(scope, receive, send)
+
+    async with asyncio.timeout(60), Noting() as site:
+        async with httpx.AsyncClient() as client:
+            for _ in range(2):
+                await client.get(f"http://127.0.0.1:{site.port}/")
+        await site.get()
+    first, second, other = seen
+    assert first is second
+    assert first is not other

@@ -23,6 +23,8 @@ MOST_IDLE: Final = 200
 """How many connections may be without a complete request."""
 MOST_REQUESTS: Final = 200
 """How many complete requests are served at once."""
+CONNECTION: Final = "handraise.connection"
+"""The key in the scope for a dictionary that all requests of one connection share, and no other connection has."""
 
 
 class BoundedConnections:
@@ -73,7 +75,8 @@ class BoundedConnections:
         if is_complete:
             self._begin(connection)
         try:
-            await self._app(scope, receive_part, send)
+            facts = {} if connection is None else connection.facts
+            await self._app({**scope, CONNECTION: facts}, receive_part, send)
         finally:
             self._requests -= is_complete
             if connection is not None:
@@ -116,6 +119,8 @@ class BoundedProtocol(asyncio.Protocol):
         self._all = cast(BoundedConnections, config.app)
         self._inner = self._all.protocol(config, **options)
         self._timer: asyncio.TimerHandle | None = None
+        self.facts: dict[str, Any] = {}
+        """What applications found out about it."""
 
     @property
     def ends(self) -> object:

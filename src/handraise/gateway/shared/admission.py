@@ -17,6 +17,7 @@ from handraise.gateway.http.exchange import Receive, Scope, Send, reply
 from handraise.gateway.http.server import PERSON
 from handraise.gateway.shared.people import Tokens
 from handraise.questions import Person
+from handraise.site.connections import CONNECTION
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _PATH: Final = "/mcp"
@@ -103,6 +104,10 @@ class OwnUserOnly:
 
     The attack: a loopback port is open to every user of the computer. Also, a client's shell must not answer the
     client's questions, so the desk refuses the process family of each client.
+
+    Each connection is checked once, before its first request passes: finding its user takes milliseconds. The user of a
+    socket does not change. A program that hands its socket on could as well pass messages on. A connection that was
+    refused is checked again for each request.
     """
 
     def __init__(self, app: Application, access: AccessCheck) -> None:
@@ -110,7 +115,10 @@ class OwnUserOnly:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if await asyncio.to_thread(self._is_own, scope):
+        facts = scope.get(CONNECTION, {})
+        if facts.get(_OWN) is not True:
+            facts[_OWN] = await asyncio.to_thread(self._is_own, scope)
+        if facts[_OWN] is True:
             await self._app(scope, receive, send)
         else:
             await reply(send, 403, _NOT_THIS_USER, b"text/plain")
@@ -122,6 +130,7 @@ class OwnUserOnly:
         return self._access.add_client_at(tuple(client), tuple(server))
 
 
+_OWN: Final = "own user"
 _NOT_THIS_USER: Final = (
     b"This gateway serves programs of the user who started it. "
     b"To serve others, start it with --people or --issuer.\n"
