@@ -26,11 +26,10 @@ from handraise.gateway.upstreams import Upstream
 from handraise.questions import Declined
 from handraise.revisions import Revision
 from handraise.stores import MemoryStore
-from handraise.stores.single_node import _began, process_name
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W6")]
 
-GONE = "/".join((*process_name().split("/")[:2], "999999999", "1", "x"))
+GONE = "a gateway that is gone"
 JULY, NOVEMBER = Revision.JULY_2026, Revision.NOVEMBER_2025
 
 ELSEWHERE = Upstream("my notes", url="https://notes.example.com/mcp")
@@ -53,14 +52,21 @@ def repositories() -> tuple[TicketRepository, TicketRepository]:
 
 
 @pytest.fixture
-async def begin(revision: Revision, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Begin]:
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+async def begin(
+    revision: Revision, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Begin]:
     """Two gateways with one store in front of one server, opened one after the other; the first is taken for gone.
 
-    Unless `holder` is its process: "" is the one that really runs it. With `anew` the server was started anew, too.
+    Unless `holder` names it: "" is this process, which really runs it. With `anew` the server was started anew, too.
     """
     DONE.clear()
     monkeypatch.setattr("handraise.gateway.tickets._LOOK", 0.02)
-    store, server, holders = MemoryStore(), make_notes(), iter((GONE, ""))
+    server, holders = make_notes(), iter((GONE, ""))
     async with AsyncExitStack() as stack:
 
         async def opened(
@@ -269,18 +275,16 @@ async def test_one_answer_of_a_round_with_several_goes_nowhere_before_the_others
 
 
 async def test_a_call_comes_to_the_desk_of_another_gateway_when_its_own_is_gone(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("handraise.gateway.relay.LOOK_AGAIN", 0.02)
-    process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
-    holder = "/".join((*GONE.split("/")[:2], str(process.pid), _began(process.pid), "x"))
+    holder = await store.tickets.enter()
     _, client = await begin(holder=holder)
     other, later = await begin()
     ticket = await parked(client)
     assert ticket_in(await resumed(later, ticket)) == ticket
     assert not other.queue.waiting()
-    process.kill()
-    await process.wait()
+    store.tickets.holders.remove(holder)
     answer(other, await waiting(other), answer="old")
     assert text_of(await ended(later, ticket)) == "deleted plans: old"
 

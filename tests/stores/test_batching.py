@@ -11,8 +11,7 @@ import pytest
 
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
-from handraise.stores.sqlite.batching import WriteBatcher, insert
-from handraise.stores.sqlite.file import SqliteFile
+from handraise.stores.sqlite.file import SqliteFile, WriteBatcher
 
 TABLE = "CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, place INTEGER) STRICT;"
 
@@ -27,7 +26,7 @@ class Things:
 
     def _add(self, db: sqlite3.Connection, _: Sealer, names: Sequence[str]) -> None:
         self.works.append(len(names))
-        insert(db, "things", [(name, place) for place, name in enumerate(names)])
+        db.executemany("INSERT INTO things VALUES (?, ?)", [(name, at) for at, name in enumerate(names)])
 
     async def names(self) -> list[str]:
         query = "SELECT name FROM things ORDER BY rowid"
@@ -61,10 +60,3 @@ async def test_who_waits_no_more_holds_nobody_up(things: Things) -> None:
     gone.cancel()
     await there
     assert await things.names() == ["there"]
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 63, 64, 65, 200])
-async def test_any_number_of_rows_is_inserted_in_order(things: Things, count: int) -> None:
-    names = [str(at) for at in range(count)]
-    await things.together.write(names)
-    assert await things.names() == names

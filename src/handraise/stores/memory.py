@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 
 from handraise.calls.ledger_tables import Record
 from handraise.calls.records import (
@@ -21,7 +22,7 @@ from handraise.calls.store import Ticket
 from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.memory_ledger import MemoryLedger
-from handraise.stores.single_node import LocalProcesses, SingleNode
+from handraise.stores.single_node import SingleNode
 from handraise.vault.records import SealedSecret
 
 
@@ -65,11 +66,21 @@ class MemorySecrets:
         self._rows.clear()
 
 
-class MemoryTickets(LocalProcesses):
+class MemoryTickets:
     """Parked calls in memory."""
 
     def __init__(self) -> None:
         self._rows: dict[str, Ticket] = {}
+        self.holders: set[str] = set()
+        """The gateways of this process."""
+
+    async def enter(self) -> str:
+        holder = token_hex(8)
+        self.holders.add(holder)
+        return holder
+
+    async def gone(self, holders: Collection[str]) -> set[str]:
+        return set(holders) - self.holders
 
     async def open(self, ticket: Ticket) -> None:
         self._rows[ticket.key] = ticket

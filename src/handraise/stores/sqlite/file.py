@@ -14,9 +14,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from handraise.disk import Leftover, make_directory, make_private
 from handraise.errors import StoreError
@@ -56,10 +57,7 @@ def _do_all(work: SimpleQueue[Callable[[], None] | None]) -> None:
 T = TypeVar("T")
 
 FileWork: TypeAlias = Callable[[sqlite3.Connection, Sealer], T]
-"""Work for the worker thread; it gets the connection and the sealer.
-
-Work that writes may run twice, the first time rolled back, so it must change nothing but the database.
-"""
+"""Work for the worker thread; it gets the connection and the sealer."""
 
 _VERSION = 4
 """The version of all tables in the file. A change of any table raises it."""
@@ -100,12 +98,9 @@ class SqliteFile:
         """Run read-only work and return its result. It sees all earlier writes."""
         return self._take(_Unit(work, writes=False))
 
-    def write(self, work: FileWork[T], *, gathered: bool = False) -> asyncio.Future[T]:
-        """Run the work and return its result once all its changes are on disk. If it fails, nothing changes.
-
-        `gathered`: the work is combined already, and does not wait for more.
-        """
-        return self._take(_Unit(work, writes=True), gathered=gathered)
+    def write(self, work: FileWork[T]) -> asyncio.Future[T]:
+        """Run the work and return its result once all its changes are on disk. If it fails, nothing changes."""
+        return self._take(_Unit(work, writes=True))
 
     async def flush(self) -> None:
         """Remove deleted data from the write-ahead log, unless another connection is reading.
@@ -139,14 +134,12 @@ class SqliteFile:
         self._worker.do(close)
         await unit.done
 
-    def _take(self, unit: _Unit, *, gathered: bool = False) -> asyncio.Future[Any]:
+    def _take(self, unit: _Unit) -> asyncio.Future[Any]:
         with self._lock:
             waiting = self._waiting
             first = not waiting or waiting[0].loop is not unit.loop
             waiting.append(unit)
-        if first and gathered:
-            self._worker.do(self._run_waiting)
-        elif first:  # later in this turn: other writers join the transaction
+        if first:  # later in this turn: other writers join the transaction
             unit.loop.call_soon(self._worker.do, self._run_waiting)
         return unit.done
 
@@ -195,7 +188,6 @@ class _Unit:
         self.error: Exception | None = None
 
     def run(self, db: sqlite3.Connection, sealer: Sealer) -> None:
-        self.error = None
         try:
             self._result = self._work(db, sealer)
         except Exception as error:  # noqa: BLE001 - the caller gets it
@@ -214,48 +206,23 @@ class _Unit:
 
 
 def _commit(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
-    """Run the units in one transaction. A failing unit rolls back only its own changes.
-
-    Savepoints are expensive and few units fail: so they run without savepoints, and again with them if one fails.
-    """
+    """Run the units in one transaction. A failing unit rolls back only its own changes."""
     if not units:
         return
     try:
-        if not _run_together(db, sealer, units) and len(units) > 1:
-            _run_apart(db, sealer, units)
+        db.execute("BEGIN IMMEDIATE")
+        for unit in units:
+            db.execute("SAVEPOINT unit")
+            unit.run(db, sealer)
+            if unit.error is not None:
+                db.execute("ROLLBACK TO unit")
+            db.execute("RELEASE unit")
+        db.execute("COMMIT")
     except Exception as error:  # noqa: BLE001 - everybody who shared the transaction gets it
-        _roll_back(db)
+        if db.in_transaction:
+            db.execute("ROLLBACK")
         for unit in units:
             unit.fail(error)
-
-
-def _run_together(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> bool:
-    """Commit all units; nothing if one fails."""
-    db.execute("BEGIN IMMEDIATE")
-    for unit in units:
-        unit.run(db, sealer)
-        if unit.error is not None:
-            _roll_back(db)
-            return False
-    db.execute("COMMIT")
-    return True
-
-
-def _run_apart(db: sqlite3.Connection, sealer: Sealer, units: Sequence[_Unit]) -> None:
-    """Commit the units that do not fail."""
-    db.execute("BEGIN IMMEDIATE")
-    for unit in units:
-        db.execute("SAVEPOINT unit")
-        unit.run(db, sealer)
-        if unit.error is not None:
-            db.execute("ROLLBACK TO unit")
-        db.execute("RELEASE unit")
-    db.execute("COMMIT")
-
-
-def _roll_back(db: sqlite3.Connection) -> None:
-    if db.in_transaction:
-        db.execute("ROLLBACK")
 
 
 def _chained(error: StoreError, cause: Exception) -> StoreError:
@@ -358,3 +325,48 @@ def _empty_log(db: sqlite3.Connection, *, patience: float) -> bool:
             time.sleep(0.02)
     finally:
         db.execute(f"PRAGMA busy_timeout = {_PATIENCE * 1000:.0f}")
+
+
+Callers: TypeAlias = list[tuple[asyncio.Future[None], Sequence[T]]]
+"""The waiting callers and the value of each."""
+
+
+class WriteBatcher(Generic[T]):
+    """Combines the writes of callers. Each caller waits, and fails, for itself."""
+
+    def __init__(
+        self, file: SqliteFile, work: Callable[[sqlite3.Connection, Sealer, Sequence[T]], None]
+    ) -> None:
+        self._file = file
+        self._work = work
+        self._gathering: tuple[asyncio.AbstractEventLoop, Callers[T]] | None = None
+
+    def write(self, items: Sequence[T]) -> asyncio.Future[None]:
+        """Write these together with other writes of this turn of the loop. On return they are on disk."""
+        loop = asyncio.get_running_loop()
+        if self._gathering is None or self._gathering[0] is not loop:
+            self._gathering = loop, []
+            loop.call_soon(self._send, self._gathering[1])
+        done: asyncio.Future[None] = loop.create_future()
+        self._gathering[1].append((done, items))
+        return done
+
+    def _send(self, callers: Callers[T]) -> None:
+        self._gathering = None
+        items = [item for done, given in callers if not done.done() for item in given]
+        written = self._file.write(lambda db, sealer: self._work(db, sealer, items))
+        written.add_done_callback(partial(self._tell, callers))
+
+    def _tell(self, callers: Callers[T], written: asyncio.Future[None]) -> None:
+        error = written.exception()
+        if error is not None and len(callers) > 1:
+            for caller in callers:  # find the failing one by writing each alone
+                self._send([caller])
+            return
+        for done, _ in callers:
+            if done.done():  # cancelled
+                continue
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)

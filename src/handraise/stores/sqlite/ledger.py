@@ -27,8 +27,7 @@ from handraise.calls.ledger_tables import (
 from handraise.disk import Leftover
 from handraise.errors import LedgerError, StoreError
 from handraise.stores.seal import Sealer
-from handraise.stores.sqlite.batching import WriteBatcher, insert
-from handraise.stores.sqlite.file import SqliteFile, reading_uri
+from handraise.stores.sqlite.file import SqliteFile, WriteBatcher, reading_uri
 from handraise.stores.sqlite.side_files import AnchorFile, Presence
 
 SCHEMA = """
@@ -111,9 +110,10 @@ class SqliteLedger:
         if not events:
             return
         grown, hashes = self._heads.authentic.place(head, events)
-        insert(db, "events", [(head.size + at, *event) for at, event in enumerate(events, 1)])
-        insert(db, "leaves", list(enumerate(hashes, head.size + 1)))
-        insert(db, "contents", contents)
+        numbered = ((head.size + at, *event) for at, event in enumerate(events, 1))
+        db.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", numbered)
+        db.executemany("INSERT INTO leaves VALUES (?, ?)", enumerate(hashes, head.size + 1))
+        db.executemany("INSERT INTO contents VALUES (?, ?, ?, ?)", contents)
         self._heads.write(db, grown)
 
     def record(self, records: Sequence[Record]) -> Awaitable[None]:
@@ -262,7 +262,7 @@ class _Heads:
         self._moved = True
         change = "UPDATE head SET size = ?, peaks = ?, notes = ?, last = ?, mac = ?"
         if db.execute(change, head).rowcount == 0:
-            insert(db, "head", [head])
+            db.execute("INSERT INTO head VALUES (?, ?, ?, ?, ?)", head)
 
     def add_note(self, db: sqlite3.Connection, draft: Draft, refs: Sequence[str]) -> str:
         """Sign a note and keep it."""
