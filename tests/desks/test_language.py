@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -22,6 +24,8 @@ from handraise.desks.passkeys import INSTALL
 from handraise.desks.web import desk as web
 from handraise.forms import Integer, Number, Text
 from handraise.gateway.shared import desk as shared
+from handraise.pages import site as pages
+from handraise.pages.oauth import connect_page, sign_in
 from handraise.secrets.finding import CALLED
 from handraise.urls import REASONS
 
@@ -174,8 +178,22 @@ def test_every_reason_of_a_link_every_kind_of_secret_and_every_refusal_has_its_g
     sentences = [reason.sentence for reason in REASONS.values()]
     sentences += CALLED.values()
     sentences += [REFUSALS[known] for known in ("another_user", "client")]
-    sentences += [INSTALL, web.ADD_FIRST, shared.ADD_FIRST, shared.ASK_FOR_LINK]
+    sentences += [INSTALL, web.ADD_FIRST, shared.ADD_FIRST, shared.ASK_FOR_LINK, pages.NOTHING, pages.STALE]
+    sentences += [sign_in.NOTHING, sign_in.ELSEWHERE, sign_in.NOBODY, sign_in.NOT_NOW, connect_page.ELSEWHERE]
     assert [each for each in sentences if GERMAN.sentence(each) == each] == []
+
+
+@pytest.mark.parametrize("package", ["handraise.desks.web", "handraise.pages"])
+def test_every_text_of_a_template_comes_from_the_catalogue(package: str) -> None:
+    for template in files(package).joinpath("templates").iterdir():
+        code = re.compile(r"{% block data %}.*?{% endblock %}|{#.*?#}|{%.*?%}|{{.*?}}", re.S)
+        text = re.sub(r'<[^>]*>|[\w-]+="[^"]*"', " ", code.sub("", template.read_text(encoding="utf-8")))
+        assert re.findall(r"[A-Za-z]{2,}", text) == [], template.name
+
+
+def test_a_number_inside_a_sentence_is_written_as_the_person_writes_it() -> None:
+    assert GERMAN.sentence("1,234,567 rows") == "1.234.567 Zeilen"
+    assert GERMAN.sentence("Delete all rows") == "Delete all rows", "not a count: the author's own words"
 
 
 def test_numbers_and_dates_of_a_terminal_may_be_of_another_locale_than_its_words() -> None:

@@ -20,6 +20,9 @@ from handraise.desks.present import odd_reasons, present_fields, say_problem
 from handraise.display import UntrustedText
 from handraise.forms import Flag, Form, Text, dump_form, parse_form
 from handraise.guards import Guard
+from handraise.guards.sql.effects import SqlAction
+from handraise.guards.sql.guard import SqlVerdict
+from handraise.guards.sql.guard import message as sql_message
 from handraise.questions import Buttons, Declined, FormQuestion, Origin, QuestionHints
 from handraise.revisions import Revision
 from handraise.secrets import SecretFinding
@@ -244,8 +247,47 @@ def test_a_guard_inside_a_server_speaks_german_and_stays_the_server_s_words() ->
     assert "Werkzeug: wipe" in shown.message.raw
     assert "- disk: C" in shown.message.raw
     assert shown.speaker == "server"
+    many = Guard().applies("wipe", None, {f"disk{at}": "C" for at in range(20)}, None)
+    assert many is not None
+    marked = replace(many, hints=QuestionHints(guard=True))
+    told_german = present(replace(form_question(), question=marked), GERMAN).message.raw
+    assert "- und 8 weitere, die nicht gezeigt werden" in told_german
     plain = present(replace(form_question(), question=question), GERMAN)
     assert plain.message.raw == question.message
+
+
+def test_a_guard_before_sql_speaks_german_and_changes_nothing_in_the_statement() -> None:
+    verdict = SqlVerdict(
+        frozenset({"write", "definition", "outside"}),
+        2,
+        (("people.email", ("contact",)),),
+        ("leak",),
+        2_000_000,
+        1_000_000,
+        (
+            SqlAction("write", "DELETE FROM", "people"),
+            SqlAction("definition", "DROP TABLE", "old"),
+            SqlAction("outside", "COPY TO A FILE FROM", "people"),
+            *(SqlAction("read", "reads", f"orders_of_{year}") for year in range(1990, 2020)),
+        ),
+        ("DELETE FROM people WHERE name = '\nIt has 2 statements.\n'", "DROP TABLE old"),
+        20,
+    )
+    for each in (verdict, replace(verdict, statements=1, rows=None), replace(verdict, rows=1)):
+        form = Form.by_hand(Flag("answer", title="Run it?"))
+        question = FormQuestion(sql_message(each, "x" * 1234), form, hints=QuestionHints(guard=True))
+        shown = present(replace(form_question(), question=question), GERMAN)
+        lines, english = shown.message.raw.split("\n"), question.message.split("\n")
+        heading = next(at for at, line in enumerate(lines) if line.endswith("gezeigt werden):"))
+        assert not [line for line in (*lines[: heading + 1], lines[-1]) if line and line in english]
+        assert lines[heading + 1 : -1] == english[heading + 1 : -1]
+        assert shown.fields[0].label.raw == "Ausführen?"
+    said = present(
+        replace(form_question(), question=replace(question, message=sql_message(verdict, "x" * 1234))), GERMAN
+    ).message.raw
+    assert "etwa 2.000.000 Zeilen; gefragt werden Sie ab 1.000.000." in said
+    assert "Die 2 Anweisungen (1.234 Zeichen, davon 20 in Kommentaren" in said
+    assert re.search(r"Es liest: orders_of_1990, .* und \d+ weitere\.", said)
 
 
 def test_a_server_that_claims_to_be_a_guard_cannot_keep_the_desk_busy() -> None:

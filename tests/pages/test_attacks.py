@@ -74,7 +74,7 @@ async def test_without_a_sign_in_address_nobody_is_told_to_sign_in() -> None:
     house = House(OwnSessions(asked))
     visit, browser = house.ask(), house.browser()
     assert (await browser.open(visit)).status_code == 401
-    assert browser.heading == "Please sign in first"
+    assert browser.heading == "Please sign in"
     browser.cookies["user"] = "ann"
     await finish(house, browser)
 

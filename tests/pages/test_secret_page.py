@@ -50,8 +50,8 @@ async def test_all_problems_are_told_at_once_and_do_not_repeat_what_was_typed() 
     await browser.open(visit)
     response = await browser.post(visit, {"do": "enter", "s0": "AKIAshort"})
     assert response.status_code == 422
-    assert "It has 9 characters; 20 are expected." in browser.text
-    assert "Enter it to go on." in browser.text
+    assert "It has 9 characters; at least 20 are expected." in browser.text
+    assert "Please fill this in." in browser.text
     assert "AKIAshort" not in browser.text
     assert 'aria-describedby="s0-problem' in browser.text
     assert house.settled == []

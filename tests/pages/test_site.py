@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 import pytest
 from tests.pages.house import ABOUT, ANN, ME, TOKEN, VALUE, House
 
+from handraise.desks.language import ENGLISH, GERMAN
 from handraise.errors import NoRoom, StoreError
-from handraise.pages import Brand, SecretField, SecretPage, visits
+from handraise.pages import SecretField, SecretPage, visits
 from handraise.pages.secret_page import ONE
 from handraise.questions import Accepted, Answer, Cancelled, Declined
-from handraise.site.rendering import environment
 from handraise.vault import Secret
 
 
@@ -175,13 +174,35 @@ async def test_what_was_entered_is_never_shown_again(house: House) -> None:
 
 @pytest.mark.parametrize("note", ["finished", "declined", "cancelled", "expired", "already", "not_you"])
 def test_every_note_says_what_happened_and_promises_nothing_that_the_client_does(note: str) -> None:
-    templates = environment("handraise.pages", static="/static/")
-    text = templates.get_template("note.html").render(
-        note=note, brand=Brand(), about=None, page=None, text="", again=None
-    )
-    said = re.sub("<.*?>", " ", text.partition("<main")[2])
-    assert len(said.split()) > 8
-    assert "by itself" not in said  # a desk may wait until the person says that they are done
+    for language in (ENGLISH, GERMAN):
+        said = language(f"page_{note}_lead")
+        assert len(said.split()) > 8
+        assert "by itself" not in said  # a desk may wait until the person says that they are done
+        assert "von selbst" not in said
     if note == "finished":
-        assert "Go back to the program that sent you here" in said
-        assert "say that you are done" in said
+        assert "Go back to the program that sent you here" in ENGLISH("page_finished_lead")
+        assert "say that you are done" in ENGLISH("page_finished_lead")
+
+
+async def test_a_german_browser_gets_pages_mistakes_endings_and_errors_in_german(house: House) -> None:
+    visit, browser = house.ask(), house.browser()
+    german = {"accept_language": "de-DE,de;q=0.9,en;q=0.5"}
+    await browser.open(visit, **german)
+    assert '<html lang="de">' in browser.text
+    for words in (
+        "notes fragt. Anlass: Werkzeug create_issue",
+        "noch 10 Minuten",
+        "Ihre Eingabe geht nur an notes.",
+        "Speichern",
+        "Ablehnen",
+    ):
+        assert words in browser.text
+    await browser.post(visit, {"do": "enter", "s0": "wrong"}, **german)
+    assert "Das sieht nicht richtig aus. Starts with ghp_" in browser.text
+    await browser.post(visit, {"do": "enter", "s0": VALUE}, **german)
+    await browser.open(visit, **german)
+    assert browser.heading == "Fertig"
+    await browser.get("/nowhere", **german)
+    assert browser.heading == "Hier ist nichts"
+    assert "Unter dieser Adresse ist nichts" in browser.text
+    assert "There is nothing" not in browser.text

@@ -23,6 +23,7 @@ _MONTH_FIRST: Final = re.compile(r"(?:[^\W\d]+, +)?([^\W\d]+)\.? +(\d{1,2}),? +(
 _TIME: Final = re.compile(
     r"(.*?)(?:T|,? +(?:at +|um +)?)(\d{1,2}):(\d{2})(?::(\d{2}))?(?: *Uhr)? *(Z|[+-]\d{2}:?\d{2})?", re.I
 )
+_GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,9}")
 _SPACES: Final = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009 '’", ""))
 
 
@@ -46,9 +47,11 @@ class Language:
         return str(text).format(**values) if values else str(text)
 
     def sentence(self, english: str) -> str:
-        """Translate a sentence of another package. A sentence without a translation stays English."""
+        """Translate a sentence of another package, with the numbers in it. One without a translation stays English."""
         if self.code == "en":
             return english
+        if _GROUPED.fullmatch(english):
+            return self.number(int(english.replace(",", "")))
         for pattern, text in _sentences():
             if found := pattern.fullmatch(english):
                 return text.format(**{name: self.sentence(part) for name, part in found.groupdict().items()})
@@ -177,10 +180,12 @@ def catalogue() -> Mapping[str, Any]:
 def _sentences() -> tuple[tuple[re.Pattern[str], str], ...]:
     """The sentences of other packages in German: what each looks like in English, and its translation."""
     text = files("handraise.desks").joinpath("sentences.toml").read_text(encoding="utf-8")
-    return tuple(
-        (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(english)), re.S), german)
-        for english, german in tomllib.loads(text).items()
-    )
+
+    def pattern(english: str) -> re.Pattern[str]:
+        numbers = re.escape(english).replace(r"\{count\}", "(?P<count>[0-9,]+)")
+        return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", numbers), re.S)
+
+    return tuple((pattern(english), german) for english, german in tomllib.loads(text).items())
 
 
 def language_of_browser(accept_language: str) -> Language:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -42,7 +43,10 @@ Act: TypeAlias = Literal["yes", "no", "accept", "send", "open", "done", "decline
 
 LONG_LIST = 12
 """From more options than this on, a list can be searched."""
-_LONGEST_LINE = 300
+_LONGEST_LINE = 700
+_QUOTES = re.compile(r"Arguments:|The (?:\d+ )?statements? \(.{1,200}\):")
+"""The headings in a guard's message above the arguments of a call, and above a statement of SQL."""
+_LEFT_OUT = re.compile("- and [0-9]{1,6} more that (?:is|are) not shown")
 _GLANCE = 280
 """Characters that somebody reads at a glance."""
 LONG_LENGTH = 100
@@ -179,19 +183,21 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
 def _guard_words(message: str, language: Language) -> str:
     """The message of a guard: the lines that every guard has are said in the person's language, all others stay.
 
+    The lines under a heading that quotes the call are the call's own, but for the count of those that were left out
+    and a last line about a decline.
+
     A server can claim to be a guard. It gains nothing: a line is replaced by its translation only, and stays quoted as
     the server's. Long lines stay as they are, so that nobody can keep the desk busy with them.
     """
-    labels = {"Arguments:": language("guard_arguments"), "Arguments: none": language("guard_no_arguments")}
-
-    def said(line: str) -> str:
-        if line.startswith("- ") or len(line) > _LONGEST_LINE:
-            return line
-        if line.startswith("Tool: "):
-            return language("guard_tool", tool=line.removeprefix("Tool: "))
-        return labels.get(line) or language.sentence(line)
-
-    return "\n".join(map(said, message.split("\n")))
+    lines = message.split("\n")
+    quoted = next((at for at, line in enumerate(lines, 1) if _QUOTES.fullmatch(line)), len(lines))
+    own = {*range(quoted), *(at for at, line in enumerate(lines) if _LEFT_OUT.fullmatch(line))}
+    if lines[-1].startswith("If you decline: "):
+        own.add(len(lines) - 1)
+    return "\n".join(
+        language.sentence(line) if at in own and len(line) <= _LONGEST_LINE else line
+        for at, line in enumerate(lines)
+    )
 
 
 def _shown_fields(

@@ -82,7 +82,7 @@ async def _ask(
         end_with(error)
     typing = guard.to_type(arguments, number) is not None
     decision = await ask_for_consent(
-        replace(question, hints=replace(question.hints, guard=True)),
+        question,
         check=(lambda content: guard.agreed(content, arguments, number) or MISTYPED) if typing else None,
         declined_when=lambda content: not guard.agreed(content, arguments, number),
         still=still,
@@ -104,7 +104,8 @@ async def ask_for_consent(
         require_no_secrets(question.message, question.form)
     except HandraiseError as error:
         end_with(error)
-    request: FormRequest[Any] = FormRequest(question, None, check, still, declined_when)
+    marked = replace(question, hints=replace(question.hints, guard=True))
+    request: FormRequest[Any] = FormRequest(marked, None, check, still, declined_when)
     asking: Asking[Any] = Asking(request, AskOptions())
     answer: Accepted[Any] | Declined | Cancelled = await asking
     return answer

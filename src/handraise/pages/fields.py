@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from handraise.desks.language import Language
 from handraise.errors import DefinitionError
 from handraise.forms.formats import compile_pattern
 from handraise.site.middleware import Posted, first
@@ -47,20 +48,17 @@ class SecretField:
         """The label above it."""
         return self.title or self.name
 
-    def problem(self, value: str) -> str | None:
+    def problem(self, value: str, language: Language) -> str | None:
         """Why a value cannot be right, in words that do not repeat it."""
         if not value:
-            return "Enter it to go on." if self.required else None
-        if not self.min_length <= len(value) <= self.max_length:
-            return f"It has {len(value)} characters; {self._lengths()} are expected."
+            return language("problem_required") if self.required else None
+        if len(value) < self.min_length:
+            return language("secret_too_short", count=len(value), least=language.number(self.min_length))
+        if len(value) > self.max_length:
+            return language("secret_too_long", count=len(value), most=language.number(self.max_length))
         if self.pattern is not None and not compile_pattern(f"^(?:{self.pattern})$")(value):
-            return f"It does not look right. {self.hint or 'Look whether all of it was copied.'}"
+            return f"{language('secret_odd')} {self.hint or language('secret_look_again')}"
         return None
-
-    def _lengths(self) -> str:
-        if self.min_length == self.max_length:
-            return str(self.min_length)
-        return f"{self.min_length} to {self.max_length}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +94,13 @@ def blank(fields: Sequence[SecretField]) -> tuple[SecretView, ...]:
     return tuple(SecretView(f"s{at}", one) for at, one in enumerate(fields))
 
 
-def read_secrets(fields: Sequence[SecretField], posted: Posted) -> EnteredSecrets:
+def read_secrets(fields: Sequence[SecretField], posted: Posted, language: Language) -> EnteredSecrets:
     """The entered values, without surrounding blanks from copying."""
     secrets: dict[str, Secret] = {}
     views = []
     for at, one in enumerate(fields):
         value = first(posted, f"s{at}").replace("\r\n", "\n").strip()
-        views.append(SecretView(f"s{at}", one, one.problem(value)))
+        views.append(SecretView(f"s{at}", one, one.problem(value, language)))
         if value:
             secrets[one.name] = Secret(value)
     return EnteredSecrets(secrets, tuple(views))
@@ -117,11 +115,9 @@ def require_distinct(names: Sequence[str]) -> None:
 logger = logging.getLogger(__name__)
 
 _PATIENCE: Final = 20.0
-_WRONG: Final = "This was not taken. Look whether all of it was copied."
-_NOT_NOW: Final = "It could not be checked just now. Try again in a moment."
 
 
-async def find_problem(check: Callable[[Any], Any] | None, value: Any) -> str | None:
+async def find_problem(check: Callable[[Any], Any] | None, value: Any, language: Language) -> str | None:
     """Why the author's function refuses a value: a sentence, False, or a ValueError. None when it accepts.
 
     Other errors are logged by class only: an error's text may repeat the secret.
@@ -134,10 +130,10 @@ async def find_problem(check: Callable[[Any], Any] | None, value: Any) -> str | 
             if inspect.isawaitable(verdict):
                 verdict = await verdict
     except ValueError as error:
-        return str(error) or _WRONG
+        return str(error) or language("page_not_taken")
     except Exception as error:  # noqa: BLE001 - the author's code; the person gets a sentence
         logger.warning("a check of what was entered on a page failed: %s", type(error).__name__)
-        return _NOT_NOW
+        return language("page_not_checked")
     if verdict is None or verdict is True:
         return None
-    return verdict if isinstance(verdict, str) else _WRONG
+    return verdict if isinstance(verdict, str) else language("page_not_taken")

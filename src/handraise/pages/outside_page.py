@@ -68,8 +68,8 @@ class OutsidePage:
         visit = sitting.visit
         visit.expects = visit.expects or secrets.token_urlsafe(24)
         back = f"{sitting.back}?{urlencode({'state': visit.expects})}"
-        passkey_task = OutsideRequest(visit.elicitation_id, back)
-        address = self.url(passkey_task) if callable(self.url) else self.url
+        asked = OutsideRequest(visit.elicitation_id, back)
+        address = self.url(asked) if callable(self.url) else self.url
         inspected = require_safe_url(address)
         return sitting.render(
             "outside.html", href=inspected.href, host=inspected.host, waits=False, problem=None
@@ -85,7 +85,7 @@ class OutsidePage:
     async def _returned(self, sitting: BrowserAtPage) -> Response | Accepted[None]:
         if self.confirm is None and self.webhook_key is not None:
             return self._waiting(sitting, None)
-        problem = await find_problem(self.confirm, sitting.visit.elicitation_id)
+        problem = await find_problem(self.confirm, sitting.visit.elicitation_id, sitting.language)
         return Accepted(None) if problem is None else self._waiting(sitting, problem)
 
     def _waiting(self, sitting: BrowserAtPage, problem: str | None) -> Response:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from handraise.desks.language import Language
 from handraise.questions import Accepted, Answer
 from handraise.site.middleware import Posted
 
@@ -30,6 +31,8 @@ class BrowserAtPage:
     """The full URL for returns from other sites, with the visit's `expects` as `state`."""
     browser: str
     """The id of this browser; only this browser has the cookie."""
+    language: Language
+    """The browser's."""
     admit: Callable[[Response], Response]
     """Binds this browser to the visit with a new cookie."""
     render: Callable[..., Response]

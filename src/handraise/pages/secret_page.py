@@ -52,11 +52,11 @@ class SecretPage(Generic[R]):
         return self._page(sitting, blank(self.fields))
 
     async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[R]:
-        entered = read_secrets(self.fields, posted)
+        entered = read_secrets(self.fields, posted, sitting.language)
         if not entered.fits:
             return self._page(sitting, entered.views, 422)
         result = self._result(entered.secrets)
-        problem = await find_problem(self.check, result)
+        problem = await find_problem(self.check, result, sitting.language)
         if problem is not None:
             return self._page(sitting, entered.views, 422, problem)
         return Accepted(result)
@@ -95,5 +95,5 @@ class SecretPage(Generic[R]):
             secrets=views,
             problem=problem,
             kept=self.service is not None,
-            button="Save" if self.service else "Send",
+            button=sitting.language("save" if self.service else "send"),
         )

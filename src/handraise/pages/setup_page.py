@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 from starlette.responses import Response
 
 from handraise.desks.fill import Entries, Filled, fill, read_typed, suggest
-from handraise.desks.language import ENGLISH
 from handraise.desks.present import present_fields
 from handraise.desks.web.fields import read_entries, view_fields
 from handraise.forms import Form, read_answer
@@ -67,12 +66,13 @@ class SetupPage(Generic[T]):
         return self._page(sitting, suggest(self.form), None, blank(self.secrets))
 
     async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[Setup[T]]:
-        entries = read_typed(self.form, read_entries(self.form, posted), ENGLISH).entries
-        filled, entered = fill(self.form, entries), read_secrets(self.secrets, posted)
+        language = sitting.language
+        entries = read_typed(self.form, read_entries(self.form, posted), language).entries
+        filled, entered = fill(self.form, entries), read_secrets(self.secrets, posted, language)
         if not filled.sendable or not entered.fits:
             return self._page(sitting, entries, filled, entered.views, 422)
         result = self._result(filled.content, entered.secrets)
-        problem = await find_problem(self.check, result)
+        problem = await find_problem(self.check, result, language)
         if problem is not None:
             return self._page(sitting, entries, filled, entered.views, 422, problem)
         return Accepted(result)
@@ -109,12 +109,15 @@ class SetupPage(Generic[T]):
         problem: str | None = None,
     ) -> Response:
         shown = None if filled is None else Filled(filled.content, filled.problems, ())
+        language = sitting.language
         return sitting.render(
             "fields.html",
             status,
-            fields=view_fields(self.form, present_fields(self.form), entries, shown),
+            fields=view_fields(
+                self.form, present_fields(self.form, language), entries, shown, language=language
+            ),
             secrets=secrets,
             problem=problem,
             kept=self.service is not None,
-            button="Save",
+            button=language("save"),
         )

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from handraise.desks.language import ENGLISH
+from handraise.desks.language import Language, language_of_browser
 from handraise.errors import HandraiseError
 from handraise.pages.brand import Brand
 from handraise.pages.identity import Browsers, BrowserSignIn, new_browser
@@ -95,7 +95,6 @@ class PageSite:
         self._browsers = Browsers(url)
         self._files = StaticFiles("handraise.pages")
         self._environment = environment("handraise.pages", "handraise.desks.web", static="")
-        self._environment.globals["t"] = ENGLISH
         shown = Starlette(
             routes=[
                 Route("/static/{name}", self._static),
@@ -157,14 +156,14 @@ class PageSite:
             return stopped
         came = await sitting.visit.page.step(sitting, step)
         if came is None:
-            raise HTTPException(404, _NOTHING)
+            raise HTTPException(404, NOTHING)
         return came if isinstance(came, Response) else await self._end(sitting, came)
 
     async def _take(self, request: Request) -> Response:
         sitting = self._sit(request, self._visits.find(request.path_params["visit"]))
         posted = await read_posted(request)
         if not has_token(posted, self._browsers.csrf(sitting.browser, sitting.visit.id)):
-            raise HTTPException(403, _STALE)
+            raise HTTPException(403, STALE)
         seen = await self._sign_in.see(sitting)
         if seen == "nobody" and (entered := await self._sign_in.enter(sitting, posted)) is not None:
             return entered
@@ -190,7 +189,8 @@ class PageSite:
                 logger.warning("somebody else opened a page that waits for its own person")
                 self._record("refused", sitting.visit, "another person")
                 again = self._sign_in.another_account
-                return self._note("not_you", 403, again=again and f"{self.base}/{again}")
+                url = again and f"{self.base}/{again}"
+                return self._note("not_you", 403, sitting.language, again=url)
 
     async def _end(self, sitting: BrowserAtPage, answer: Answer[Any]) -> Response:
         if not await self._visits.end(sitting.visit, answer):
@@ -205,25 +205,25 @@ class PageSite:
         state = self._visits.state(sitting.visit)
         if state == "waiting":
             return None
-        return self._note(
-            "already" if status == 409 else state, status, about=sitting.visit.about, page=sitting.visit.page
-        )
+        visit, note = sitting.visit, "already" if status == 409 else state
+        return self._note(note, status, sitting.language, about=visit.about, page=visit.page)
 
     def _sit(self, request: Request, visit: Visit | None) -> BrowserAtPage:
         if visit is None or visit.person.how != self._serves:
-            raise HTTPException(404, _NOTHING)
-        browser = self._browsers.meet(request)
+            raise HTTPException(404, NOTHING)
+        browser, language = self._browsers.meet(request), _language_of(request)
 
         def render(template: str, status: int = 200, **values: object) -> Response:
             response = self._render(
                 template,
                 status,
+                language,
                 visit=visit,
                 about=visit.about,
                 page=visit.page,
                 at=at,
                 csrf=self._browsers.csrf(browser.name, visit.id),
-                left=max(0, round((visit.deadline - self._clock()) / 60)),
+                left=language.left(visit.deadline - self._clock()),
                 **values,
             )
             return self._browsers.give_cookie(response, browser) if browser.is_new else response
@@ -234,40 +234,39 @@ class PageSite:
             return self._browsers.give_cookie(response, own)
 
         at = f"{self.base}/{visit.id}"
-        return BrowserAtPage(request, visit, at, f"{self._url()}/back", browser.name, admit, render)
+        return BrowserAtPage(request, visit, at, f"{self._url()}/back", browser.name, language, admit, render)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return self._note(
-            "nothing" if error.status_code == 404 else "refused", error.status_code, text=error.detail
-        )
+        language, note = _language_of(request), "nothing" if error.status_code == 404 else "refused"
+        return self._note(note, error.status_code, language, text=language.sentence(error.detail))
 
     async def _failed(self, request: Request, error: Exception) -> Response:
         """Log an error without its traceback, whose frames contain the posted data."""
         logger.error("a page could not be served: %s: %s", type(error).__name__, error)
-        return self._note("refused", 503, text=_FAILED)
+        language = _language_of(request)
+        return self._note("refused", 503, language, text=language("page_failed"))
 
-    def _note(self, note: str, status: int, **values: object) -> Response:
-        return self._render(
-            "note.html",
-            status,
-            note=note,
-            **{"about": None, "page": None, "text": "", "again": None, **values},
-        )
+    def _note(self, note: str, status: int, language: Language, **values: object) -> Response:
+        absent = {"about": None, "page": None, "text": "", "again": None}
+        return self._render("note.html", status, language, note=note, **{**absent, **values})
 
-    def _render(self, template: str, status: int, **values: object) -> Response:
+    def _render(self, template: str, status: int, language: Language, **values: object) -> Response:
         text = self._environment.get_template(template).render(
-            static=f"{self.base}/static/", brand=self._brand, **values
+            static=f"{self.base}/static/", brand=self._brand, t=language, **values
         )
         return HTMLResponse(text, status)
 
 
-_NOTHING: Final = (
+def _language_of(request: Request) -> Language:
+    return language_of_browser(request.headers.get("accept-language", ""))
+
+
+NOTHING: Final = (
     "There is nothing at this address, or it is over. Links to pages work once, for a limited time, and for as long as "
     "the program runs that made them. Go back to your client and do the same again: you get a new link."
 )
-_FAILED: Final = "Your entry could not be saved, and nothing was changed. Go back and try again in a moment."
-_STALE: Final = (
+STALE: Final = (
     "This page is out of date, or your browser keeps no cookies. Open the link from your client again."
 )
 

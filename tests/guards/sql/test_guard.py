@@ -111,6 +111,7 @@ async def test_one_question_names_the_columns_and_the_cost(duck: Any, revision: 
     assert "rows; you are asked above 1,000." in message
     assert statement.removesuffix("  -- once") in message
     assert "6 of them comments that are not shown" in message
+    assert '"guard":true' in person.asked[0].model_dump_json(by_alias=True), "desks may translate its lines"
 
 
 @pytest.mark.parametrize(

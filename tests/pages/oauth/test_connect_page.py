@@ -254,7 +254,7 @@ async def test_a_person_who_is_sent_to_another_host_than_the_issuers_is_told_whi
         visit, ann = ask(house, authority), house.browser(user="ann")
         await ann.open(visit)
         text = " ".join(re.sub(r"<[^>]+>", "", ann.text).split())
-        assert "You sign in at login.example, agree there" in text
+        assert "then come back here: login.example" in text
         assert f"{authority.issuer.removeprefix('http://')} sends you to that site." in text
         assert "Go on to login.example" in text
         assert (await go(ann, visit)).startswith("https://login.example/authorize?")

@@ -99,7 +99,7 @@ class ConnectPage:
     async def _back(self, sitting: BrowserAtPage) -> Response | Accepted[Token] | Declined:
         departure = self._departure
         if departure is None or not departure.is_of(sitting.browser):
-            raise HTTPException(403, _ELSEWHERE)  # and nothing is used up
+            raise HTTPException(403, ELSEWHERE)  # and nothing is used up
         self._departure = sitting.visit.expects = None
         try:
             code = read_code(departure, sitting.request.url)
@@ -112,7 +112,7 @@ class ConnectPage:
 
     async def _failed(self, sitting: BrowserAtPage, error: AccountError) -> Response:
         logger.warning("connecting %s did not work: %s", self.service, error)
-        return await self._page(sitting, 502, _NOT_NOW.format(self.account.name))
+        return await self._page(sitting, 502, sitting.language("connect_failed", name=self.account.name))
 
     async def _page(self, sitting: BrowserAtPage, status: int = 200, problem: str | None = None) -> Response:
         """The page. It names the host of the authorization endpoint, where the password will be typed.
@@ -160,8 +160,7 @@ class ConnectPage:
             return None
 
 
-_ELSEWHERE: Final = (
+ELSEWHERE: Final = (
     "This way back belongs to another browser, or was used before, so that nothing was changed. Open the link from "
     "your client again, in this browser."
 )
-_NOT_NOW: Final = "Connecting to {} did not work, and nothing was changed. Try again in a moment."

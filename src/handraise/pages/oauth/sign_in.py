@@ -107,7 +107,7 @@ class SignInAt:
             server = await find_server(self._registration)
         except AccountError as error:
             logger.warning("nobody can sign in: %s", error)
-            raise HTTPException(503, _NOT_NOW) from None
+            raise HTTPException(503, NOT_NOW) from None
         departure = AuthorizationRequest(browser.name, server, urljoin(self._url, "signed-in"))
         self._make_room()
         self._leaving[departure.state] = _Leaving(departure, at, self._clock() + _PATIENCE)
@@ -118,19 +118,19 @@ class SignInAt:
     async def _back(self, request: Request) -> Response:
         leaving = self._leaving.get(request.query_params.get("state", ""))
         if leaving is None or self._clock() >= leaving.until:
-            raise HTTPException(404, _NOTHING)
+            raise HTTPException(404, NOTHING)
         if not leaving.departure.is_of(self._browsers.meet(request).name):
-            raise HTTPException(403, _ELSEWHERE)  # login CSRF; and nothing is used up
+            raise HTTPException(403, ELSEWHERE)  # login CSRF; and nothing is used up
         del self._leaving[leaving.departure.state]
         try:
             code = read_code(leaving.departure, request.url)
             grant = await redeem(self._registration, leaving.departure, code, _SCOPES)
             person = await read_person(grant, leaving.departure, self._registration.client_id)
         except ConsentDenied:
-            raise HTTPException(403, _NOBODY) from None
+            raise HTTPException(403, NOBODY) from None
         except AccountError as error:
             logger.warning("signing in did not work: %s", error)
-            raise HTTPException(403, _NOT_NOW) from None
+            raise HTTPException(403, NOT_NOW) from None
         own = new_browser()  # session fixation: others may know the old cookie
         self._sessions[own.name] = _Session(person, leaving.at, self._clock() + self._lasts)
         return self._browsers.give_cookie(RedirectResponse(leaving.at, 303), own)
@@ -140,7 +140,7 @@ class SignInAt:
         browser = self._browsers.meet(request)
         session = self._session(browser)
         if session is None:
-            raise HTTPException(404, _NOTHING)
+            raise HTTPException(404, NOTHING)
         del self._sessions[browser.name]
         return await self._send(browser, session.at, prompt="select_account")
 
@@ -156,12 +156,12 @@ class SignInAt:
             self._leaving.pop(next(iter(self._leaving)))
 
 
-_NOTHING: Final = "This way back was used before, or took too long. Open the link from your client again."
-_ELSEWHERE: Final = (
+NOTHING: Final = "This way back was used before, or took too long. Open the link from your client again."
+ELSEWHERE: Final = (
     "Somebody began to sign in with another browser, so that nothing was changed in this one. Open the link from your "
     "client again, in this browser."
 )
-_NOBODY: Final = (
+NOBODY: Final = (
     "You did not sign in, and nothing was changed. Open the link from your client again when you want to."
 )
-_NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the link from your client again."
+NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the link from your client again."
