@@ -246,6 +246,13 @@ class Database:
 
         return await self.run(work)
 
+    async def get_sealer(self) -> Sealer:
+        """The sealer of the contents."""
+        return self.sealer
+
+    async def flush(self) -> None:
+        """No-op: PostgreSQL removes deleted rows by itself."""
+
     async def purge(self, *tables: LiteralString) -> Leftover:
         """Remove dead rows of these tables. Copies in PostgreSQL's logs and backups remain."""
         for table in tables:

@@ -9,39 +9,31 @@ from typing import LiteralString
 from handraise.calls.ledger_tables import Record
 from handraise.calls.records import (
     ConsumeResult,
-    Json,
     RoundOutcome,
     RoundRecord,
     RoundUse,
 )
-from handraise.calls.store import OnAnswered, Ticket
-from handraise.disk import Leftover
-from handraise.stores import sealed_rows as rows
-from handraise.stores.postgres.database import Connection, Database
+from handraise.calls.store import OnAnswered
+from handraise.stores.postgres.database import Database
 from handraise.stores.postgres.event_writer import EventWriter
 from handraise.stores.postgres.ledger import PostgresLedger
 from handraise.stores.postgres.nodes import PRESENT, NodePresence
 from handraise.stores.postgres.rounds import PostgresRounds
 from handraise.stores.postgres.watch import RoundWatcher
 from handraise.stores.seal import Sealer
-from handraise.vault.records import SealedSecret
+from handraise.stores.sql_tables import SqlSecrets, SqlTickets
 
 _GONE: LiteralString = f"""
     SELECT holder FROM unnest(%s::text[]) AS holder
     WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.name = holder AND {PRESENT})"""  # noqa: S608 - SQL of ours, no input
 
-_SETTLE: LiteralString = (
-    "UPDATE tickets SET outcome = %s, deadline = %s, call = NULL, round = NULL WHERE key = %s"
-)
-_BOUND: LiteralString = "SELECT * FROM tickets WHERE key = %s FOR UPDATE"
 
-
-class PostgresTickets:
-    """Parked calls in a database."""
+class PostgresTickets(SqlTickets):
+    """Parked calls in a database. Each holder is a node."""
 
     def __init__(self, database: Database, node: str, start: Callable[[], Awaitable[None]]) -> None:
         """`start` registers this node."""
-        self._database = database
+        super().__init__(database)
         self._node = node
         self._start = start
 
@@ -51,100 +43,6 @@ class PostgresTickets:
 
     async def gone(self, holders: Collection[str]) -> set[str]:
         return {row[0] for row in await self._database.all(_GONE, (list(holders),))}
-
-    async def open(self, ticket: Ticket) -> None:
-        await self._database.change(
-            "INSERT INTO tickets VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (key) DO NOTHING",
-            rows.dump_ticket(self._database.sealer, ticket),
-        )
-
-    async def find(self, key: str) -> Ticket | None:
-        row = await self._database.one("SELECT * FROM tickets WHERE key = %s", (key,))
-        return None if row is None else rows.load_ticket(self._database.sealer, row)
-
-    async def waiting(self, person: str) -> list[Ticket]:
-        query = "SELECT * FROM tickets WHERE person = %s AND outcome IS NULL"
-        found = await self._database.all(query, (person,))
-        return [rows.load_ticket(self._database.sealer, row) for row in found]
-
-    async def ask(self, key: str, round: Json) -> None:
-        async def ask(db: Connection) -> None:
-            async with db.transaction():
-                if (bound := await self._bound(db, key)) is not None:
-                    sealed = rows.seal_ticket_column(self._database.sealer, bound, "round", round)
-                    query = "UPDATE tickets SET round = %s, sent = false WHERE key = %s"
-                    await db.execute(query, (sealed, key))
-
-        await self._database.run(ask)
-
-    async def send(self, key: str, *, holder: str) -> bool:
-        query = "UPDATE tickets SET sent = true WHERE key = %s AND holder = %s"
-        return await self._database.change(query, (key, holder)) == 1
-
-    async def take(self, key: str, *, was: str, holder: str) -> bool:
-        query = (
-            "UPDATE tickets SET holder = %(holder)s WHERE key = %(key)s AND NOT sent AND outcome IS NULL"
-            " AND holder IN (%(was)s, %(holder)s)"  # ours already: the connection was lost after the write
-        )
-        return await self._database.change(query, {"key": key, "was": was, "holder": holder}) == 1
-
-    async def settle(self, key: str, outcome: Json, *, until: float) -> None:
-        async def settle(db: Connection) -> None:
-            async with db.transaction():
-                if (bound := await self._bound(db, key)) is not None:
-                    later = bound._replace(deadline=until)
-                    sealed = rows.seal_ticket_column(self._database.sealer, later, "outcome", outcome)
-                    await db.execute(_SETTLE, (sealed, until, key))
-
-        await self._database.run(settle)
-
-    async def prune(self, now: float) -> int:
-        return await self._database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
-
-    async def _bound(self, db: Connection, key: str) -> rows.TicketColumns | None:
-        """The columns that sealed ones are bound to. The row is locked until the transaction ends."""
-        row = await (await db.execute(_BOUND, (key,))).fetchone()
-        return None if row is None else rows.bound_columns(self._database.sealer, row)
-
-
-class PostgresSecrets:
-    """The vault's table in a database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def put(self, secret: SealedSecret) -> None:
-        await self._database.change(
-            "INSERT INTO secrets VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (owner, service) DO UPDATE"
-            " SET (row, wrapped, sealed, kept_at, until) ="
-            " (excluded.row, excluded.wrapped, excluded.sealed, excluded.kept_at, excluded.until)",
-            secret,
-        )
-
-    async def find(self, owner: str, service: str) -> SealedSecret | None:
-        query = "SELECT * FROM secrets WHERE owner = %s AND service = %s"
-        row = await self._database.one(query, (owner, service))
-        return None if row is None else SealedSecret(*row)
-
-    async def all(self, owner: str | None = None) -> list[SealedSecret]:
-        query = (
-            "SELECT * FROM secrets WHERE %(owner)s::text IS NULL OR owner = %(owner)s ORDER BY owner, service"
-        )
-        return [SealedSecret(*row) for row in await self._database.all(query, {"owner": owner})]
-
-    async def remove(self, owner: str, service: str) -> bool:
-        query = "DELETE FROM secrets WHERE owner = %s AND service = %s"
-        return await self._database.change(query, (owner, service)) == 1
-
-    async def purge(self) -> Leftover | None:
-        return await self._database.purge("secrets")
-
-    async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
-        query = "UPDATE secrets SET wrapped = %s WHERE row = %s AND wrapped = %s"
-        return await self._database.change(query, (wrapped, row, was)) == 1
-
-    async def prune(self, now: float) -> int:
-        return await self._database.change("DELETE FROM secrets WHERE %s >= until", (now,))
 
 
 class PostgresStore(PostgresRounds):
@@ -175,7 +73,7 @@ class PostgresStore(PostgresRounds):
         writer = EventWriter(database, self.node.name)
         super().__init__(database, writer, self.node.name)
         self._watch = RoundWatcher(database, self.node, self, poll)
-        self.secrets: PostgresSecrets = PostgresSecrets(database)
+        self.secrets: SqlSecrets = SqlSecrets(database)
         """The vault's table."""
         self.tickets: PostgresTickets = PostgresTickets(database, self.node.name, self._watch.start)
         """The gateway's parked calls."""

@@ -102,6 +102,23 @@ class SqliteFile:
         """Run the work and return its result once all its changes are on disk. If it fails, nothing changes."""
         return self._take(_Unit(work, writes=True))
 
+    async def get_sealer(self) -> Sealer:
+        """The sealer of the contents. Its key is read, or made, with the file."""
+        return await self.read(lambda _, sealer: sealer)
+
+    async def one(self, query: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """The first row of one statement that reads."""
+        found = await self.all(query, params)
+        return found[0] if found else None
+
+    async def all(self, query: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of one statement that reads."""
+        return await self.read(lambda db, _: db.execute(query.replace("%s", "?"), params).fetchall())
+
+    async def change(self, query: str, params: Sequence[Any] = ()) -> int:
+        """How many rows one statement changed."""
+        return await self.write(lambda db, _: db.execute(query.replace("%s", "?"), params).rowcount)
+
     async def flush(self) -> None:
         """Remove deleted data from the write-ahead log, unless another connection is reading.
 
@@ -109,10 +126,10 @@ class SqliteFile:
         """
         await self.read(lambda db, _: _empty_log(db, patience=0.0))
 
-    async def purge(self) -> Leftover | None:
+    async def purge(self, *tables: str) -> Leftover | None:
         """Remove deleted and overwritten data from the disk. Returns what is left if that is not possible yet.
 
-        It rewrites the file, so it is for commands that erase something, not for every deletion.
+        It rewrites the whole file, whatever the tables. So it is for commands that erase, not for every deletion.
         """
         if await self.read(lambda db, _: _purge(db)):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from handraise.calls.ledger_tables import Record
 from handraise.calls.records import (
@@ -16,13 +16,14 @@ from handraise.calls.records import (
     RoundUse,
     UnfinishedRound,
 )
-from handraise.disk import Leftover, make_directory
+from handraise.disk import make_directory
 from handraise.errors import SetupError
 from handraise.stores.seal import Sealer, key_file_beside
 from handraise.stores.single_node import SingleNode
-from handraise.stores.sqlite import ledger, rounds, tickets
+from handraise.stores.sql_tables import SqlSecrets, SqlTickets
+from handraise.stores.sqlite import ledger, rounds
 from handraise.stores.sqlite.file import SqliteFile
-from handraise.vault.records import SealedSecret
+from handraise.stores.sqlite.side_files import Presence
 
 
 class SqliteStore(SingleNode):
@@ -31,13 +32,13 @@ class SqliteStore(SingleNode):
     durable = True
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        schemas = (rounds.SCHEMA, _SECRETS_SCHEMA, ledger.SCHEMA, tickets.SCHEMA)
+        schemas = (rounds.SCHEMA, _SECRETS_SCHEMA, ledger.SCHEMA, _TICKETS_SCHEMA)
         self._file = SqliteFile(path, schemas=schemas, keys=keys)
-        self.secrets: SqliteSecrets = SqliteSecrets(self._file)
+        self.secrets: SqlSecrets = SqlSecrets(self._file)
         """The vault's table."""
         self.ledger: ledger.SqliteLedger = ledger.SqliteLedger(self._file)
         """The ledger's tables."""
-        self.tickets: tickets.SqliteTickets = tickets.SqliteTickets(self._file)
+        self.tickets: SqliteTickets = SqliteTickets(self._file)
         """The gateway's parked calls."""
 
     async def open(self) -> None:
@@ -65,7 +66,7 @@ class SqliteStore(SingleNode):
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret for one purpose, the same for all users of the file."""
-        return await self._file.read(lambda _, sealer: sealer.derived(purpose)[0])
+        return (await self._file.get_sealer()).derived(purpose)[0]
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
@@ -145,14 +146,8 @@ class SqliteStore(SingleNode):
         return await self._file.read(lambda db, sealer: rounds.find_flow(db, sealer, elicitation_id))
 
     async def prune(self, now: float) -> int:
-        gone = await self._file.write(
-            lambda db, _: (
-                rounds.prune(db, now)
-                + rounds.prune_flows(db, now)
-                + _prune_secrets(db, now)
-                + tickets.prune(db, now)
-            )
-        )
+        gone = await self._file.write(lambda db, _: rounds.prune(db, now) + rounds.prune_flows(db, now))
+        gone += await self.secrets.prune(now) + await self.tickets.prune(now)
         if gone:
             await self._file.flush()
         return gone
@@ -175,57 +170,35 @@ CREATE TABLE IF NOT EXISTS secrets (
     PRIMARY KEY (owner, service)
 ) STRICT, WITHOUT ROWID;
 """
+_TICKETS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS tickets (
+    key TEXT NOT NULL PRIMARY KEY,
+    person TEXT NOT NULL,
+    server TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    deadline REAL NOT NULL,
+    call BLOB,
+    round BLOB,
+    sent INTEGER NOT NULL DEFAULT 0,
+    outcome BLOB
+) STRICT, WITHOUT ROWID;
+"""
 
 
-class SqliteSecrets:
-    """The vault's table in an SQLite file."""
+class SqliteTickets(SqlTickets):
+    """Parked calls in an SQLite file. Each holder is a process with a lock file."""
 
     def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+        super().__init__(file)
+        self._presence = Presence(file.path, "holder")
 
-    async def put(self, secret: SealedSecret) -> None:
-        await self._file.write(
-            lambda db, _: (
-                db.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?, ?, ?, ?, ?, ?)", secret).rowcount
-            )
-        )
+    async def enter(self) -> str:
+        with self._presence.gone():  # their files are not needed now
+            return self._presence.enter()
 
-    async def find(self, owner: str, service: str) -> SealedSecret | None:
-        found = await self._file.read(lambda db, _: _select(db, "owner = ? AND service = ?", owner, service))
-        return found[0] if found else None
+    async def gone(self, holders: Collection[str]) -> set[str]:
+        return {holder for holder in holders if not self._presence.is_there(holder)}
 
-    async def all(self, owner: str | None = None) -> list[SealedSecret]:
-        return await self._file.read(lambda db, _: _select(db, "owner = coalesce(?, owner)", owner))
-
-    async def remove(self, owner: str, service: str) -> bool:
-        gone = await self._file.write(
-            lambda db, _: (
-                db.execute("DELETE FROM secrets WHERE owner = ? AND service = ?", (owner, service)).rowcount
-            )
-        )
-        if gone:
-            await self._file.flush()
-        return gone == 1
-
-    async def purge(self) -> Leftover | None:
-        return await self._file.purge()
-
-    async def rewrap(self, row: str, *, was: bytes, wrapped: bytes) -> bool:
-        changed = await self._file.write(
-            lambda db, _: (
-                db.execute(
-                    "UPDATE secrets SET wrapped = ? WHERE row = ? AND wrapped = ?", (wrapped, row, was)
-                ).rowcount
-            )
-        )
-        return changed == 1
-
-
-def _prune_secrets(db: sqlite3.Connection, now: float) -> int:
-    """Delete expired rows; returns how many."""
-    return db.execute("DELETE FROM secrets WHERE ? >= until", (now,)).rowcount
-
-
-def _select(db: sqlite3.Connection, where: str, *values: str | None) -> list[SealedSecret]:
-    rows = db.execute(f"SELECT * FROM secrets WHERE {where} ORDER BY owner, service", values)  # noqa: S608 - SQL of ours, no input
-    return [SealedSecret(*row) for row in rows]
+    def leave(self) -> None:
+        """Unregister this process as a holder of calls."""
+        self._presence.leave()
