@@ -176,10 +176,11 @@ class BareHandler:
 
     def __init__(self, server: BareServer, binding: CallBinding) -> None:
         self._server = server
-        self.call = Call(server.calls, self, binding)
+        self.binding = binding
+        self.call = Call(server.calls, self)
 
     async def run(self) -> Any:
-        if self._server.may_replay(self.call.binding):
+        if self._server.may_replay(self.binding):
             self.call.replays, self.call.journal = "tool", self.call.journal or Journal()
         return await self._server.tool(self.call)
 

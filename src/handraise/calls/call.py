@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import anyio
 import anyio.lowlevel
 
-from handraise.calls.records import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
+from handraise.calls.records import JournalEntry, Json, RoundOutcome, RoundRecord
 from handraise.calls.rounds import TOKEN_PREFIX, Handler, Journal, OpenQuestion, Round, pin_of
 from handraise.errors import Expired, StepNotKept, StoreError, UsageError, Withdrawn
 
@@ -68,10 +68,8 @@ _ELSEWHERE = "the question was answered, and the call goes on in another process
 class Call:
     """One client request with all its questions, across rounds."""
 
-    def __init__(self, calls: Calls, handler: Handler, binding: CallBinding) -> None:
+    def __init__(self, calls: Calls, handler: Handler) -> None:
         self.handler = handler
-        self.binding: CallBinding = binding
-        """The binding of every round of this call."""
         self.state: State = "working"
         self.current: Round = Round(0)
         self.questions: dict[str, OpenQuestion] = {}
@@ -102,7 +100,7 @@ class Call:
 
     def restore(self, record: RoundRecord) -> None:
         """Restore the call of a round whose handler is gone. Its journal is replayed."""
-        self.binding, self.id, self.seed = record.binding, record.call_id, record.seed
+        self.id, self.seed = record.call_id, record.seed
         self.journal = Journal(record.journal, record.pins)
         self.current = Round(record.number, record.token, taken=True)
 
@@ -319,7 +317,7 @@ class Call:
             after.token,
             self.id,
             after.number,
-            self.binding,
+            self.handler.binding,
             max(question.until for question in asked.values()),
             requests,
             {key: pin_of(request) for key, request in requests.items()} if self.replays else {},

@@ -114,6 +114,11 @@ class Round:
 class Handler(Protocol):
     """The code that serves a call."""
 
+    @property
+    def binding(self) -> CallBinding:
+        """The binding of every round of the call."""
+        ...
+
     async def run(self) -> Json:
         """Serve the call; returns its wire result. Raises only errors that the client may see."""
         ...

@@ -51,21 +51,17 @@ Identify = Callable[[Any], tuple[str, str] | None]
 """The author's function from the SDK's verified access token to the issuer and the subject; None for nobody."""
 
 
-def identified(token: Any, identify: Identify, session_id: str) -> tuple[Person, str]:
-    """The person that the author's function names, and the principal that every retry must share."""
-    found = identify(token)
-    if found is None:
-        person = Person("", session_id, "anonymous")
-    elif _names_somebody(found):
-        person = Person(*found, "token")
-    else:
-        raise SetupError(f"person= returns (issuer, subject), two texts, or None for nobody; not {found!r}")
-    return person, f"{person.key} {token.client_id}"
-
-
-def _names_somebody(found: object) -> bool:
-    is_pair = isinstance(found, tuple) and len(found) == 2 and all(isinstance(each, str) for each in found)
-    return is_pair and bool(found[1])  # type: ignore[index]
+def identified(token: Any, identify: Identify, session_id: str) -> Person:
+    """The person that the author's function names."""
+    match identify(token):
+        case None:
+            return Person("", session_id, "anonymous")
+        case (str(issuer), str(subject)) if subject:
+            return Person(issuer, subject, "token")
+        case found:
+            raise SetupError(
+                f"person= returns (issuer, subject), two texts, or None for nobody; not {found!r}"
+            )
 
 
 class RequestHandler(Protocol):

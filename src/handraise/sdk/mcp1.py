@@ -222,10 +222,14 @@ class Mcp1Request:
         self.revision = known or Revision.JUNE_2025
         self.can_be_asked = known is not None and _leads_back(ctx.request)
         self._token = get_access_token()
-        self.person, self.principal = _principal(self._token, ctx.request, self.session_id)
+        self.person = _person(self._token, ctx.request, self.session_id)
         self._request = request
         self._handle = handle
         self._result: tuple[Any, Any] | None = None
+
+    @property
+    def principal(self) -> str:
+        return f"{self.person.key} {'' if self._token is None else self._token.client_id}"
 
     @property
     def has_token(self) -> bool:
@@ -233,7 +237,7 @@ class Mcp1Request:
 
     def identify(self, by: Identify) -> None:
         if self._token is not None:
-            self.person, self.principal = identified(self._token, by, self.session_id)
+            self.person = identified(self._token, by, self.session_id)
 
     @property
     def session_id(self) -> str:
@@ -484,8 +488,8 @@ def _leads_back(http_request: Any) -> bool:
     return True
 
 
-def _principal(token: Any, http_request: Any, session_id: str) -> tuple[Person, str]:
-    """The person behind a request, and their OAuth client.
+def _person(token: Any, http_request: Any, session_id: str) -> Person:
+    """The person behind a request.
 
     FastMCP has the verified subject in the claims, mcp from 1.28 on in `subject`. A caller whose token has no subject
     stays anonymous: otherwise all users of one client would be one person.
@@ -494,12 +498,10 @@ def _principal(token: Any, http_request: Any, session_id: str) -> tuple[Person, 
     claims = claims if isinstance(claims, Mapping) else {}
     subject, issuer = getattr(token, "subject", None) or claims.get("sub"), claims.get("iss") or ""
     if subject and isinstance(subject, str) and isinstance(issuer, str):
-        person = Person(issuer, subject, "token")
-    elif http_request is not None or session_id:
-        person = Person("", session_id, "anonymous")
-    else:
-        person = local_person()
-    return person, f"{person.key} {'' if token is None else token.client_id}"
+        return Person(issuer, subject, "token")
+    if http_request is not None or session_id:
+        return Person("", session_id, "anonymous")
+    return local_person()
 
 
 @functools.cache

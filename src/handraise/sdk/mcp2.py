@@ -260,8 +260,12 @@ class Mcp2Request:
             known.modern or not ctx.method or ctx.session.can_send_request
         )
         self._token = get_access_token()
-        self.person, self.principal = _principal(self._token, ctx, self.session_id)
+        self.person = _person(self._token, ctx, self.session_id)
         self._call_next = call_next
+
+    @property
+    def principal(self) -> str:
+        return f"{self.person.key} {'' if self._token is None else self._token.client_id}"
 
     @property
     def has_token(self) -> bool:
@@ -269,7 +273,7 @@ class Mcp2Request:
 
     def identify(self, by: Identify) -> None:
         if self._token is not None:
-            self.person, self.principal = identified(self._token, by, self.session_id)
+            self.person = identified(self._token, by, self.session_id)
 
     @property
     def session_id(self) -> str:
@@ -307,9 +311,7 @@ class Mcp2Request:
 
     async def send_request(self, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
         metadata = None if self.id is None else ServerMessageMetadata(related_request_id=self.id)
-        request: Any = Request[dict[str, Any] | None, str](
-            method=method, params=None if params is None else dict(params)
-        )
+        request: Any = _SentRequest(method=method, params=None if params is None else dict(params))
         try:
             result = await self.ctx.session.send_request(request, _AnyResult, metadata=metadata)
         except NoBackChannelError:
@@ -374,6 +376,10 @@ _CLOSED = CONNECTION_CLOSED, "Connection closed"
 """The SDK's error for a closed connection. A client may send the same code with another message."""
 
 
+class _SentRequest(Request[dict[str, Any] | None, str]):
+    """A request as it is sent."""
+
+
 class _AnyResult(Result):
     """A result as it came."""
 
@@ -406,20 +412,15 @@ def _bring(token: Any, trace: Any) -> None:
         attach(trace)
 
 
-def _principal(token: AccessToken | None, ctx: Context, session_id: str) -> tuple[Person, str]:
-    """The person behind a request, and the principal that every retry must share.
-
-    The principal is the person and the OAuth client that presented their token: another client's token opens nothing.
-    """
+def _person(token: AccessToken | None, ctx: Context, session_id: str) -> Person:
+    """The person behind a request."""
     if token is not None:
         client, issuer, subject = principal_components(token)
         if subject is None:  # a client without a person: no subject of its issuer may equal it
             issuer, subject = f"clients of {issuer or ''}", client
-        person = Person(issuer or "", subject, "token")
-        return person, f"{person.key} {token.client_id}"
+        return Person(issuer or "", subject, "token")
     is_remote = ctx.request is not None or session_id
-    person = Person("", session_id, "anonymous") if is_remote else local_person()
-    return person, f"{person.key} "
+    return Person("", session_id, "anonymous") if is_remote else local_person()
 
 
 def _capabilities(session: ServerSession, revision: Revision) -> Capabilities:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from handraise.calls import Call, CallBinding, RoundRecord
@@ -60,7 +61,7 @@ class ServedCall:
         self.params: Mapping[str, Any] = request.params
         self.revision: Revision = request.revision
         self.handler: RequestHandler = request.handler(replay=replay)
-        self.call: Call = Call(runtime.calls, self, binding_of(request, runtime.name))
+        self.call: Call = Call(runtime.calls, self)
         self.is_open: bool = True
         """Whether its handler still runs."""
         self.ending: HandraiseError | None = None
@@ -88,6 +89,11 @@ class ServedCall:
     def person(self) -> Person:
         """The person who answers."""
         return self.request.person
+
+    @cached_property
+    def binding(self) -> CallBinding:
+        """The binding of every round of the call. Most calls never ask, and need none."""
+        return binding_of(self.request, self.runtime.name)
 
     @property
     def target(self) -> str:
@@ -229,7 +235,7 @@ class ServedCall:
 
     def question_id(self, *parts: object) -> str:
         """A keyed hash of person, session, JSON-RPC id and these parts."""
-        return keyed_id(self.runtime.id_key, self.call.binding.person, self._seed, *parts)
+        return keyed_id(self.runtime.id_key, self.request.principal, self._seed, *parts)
 
     @property
     def seed(self) -> str:
