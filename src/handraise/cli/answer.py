@@ -34,9 +34,9 @@ def answer(
         typer.Option("--accept", metavar="JSON", help="Accept: the form's values; {} for a link."),
     ] = None,
     decline: Annotated[bool, typer.Option("--decline", help="Tell the server no.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Say that nothing was decided.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Close it without a decision.")] = False,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Send personal data that is meant to leave.")
+        bool, typer.Option("--anyway", help="Send the answer even if it contains personal data.")
     ] = False,
     credential_file: Annotated[
         Path | None,

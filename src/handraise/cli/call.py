@@ -127,8 +127,8 @@ RevisionOption: TypeAlias = Annotated[
     typer.Option(
         "--revision",
         metavar="auto|legacy|2026-07-28",
-        help="How to speak to the server. legacy offers 2025-11-25; 2025-06-18 is spoken to servers that know no "
-        "other, since the SDK's client cannot offer it.",
+        help="The revision to offer to the server; legacy is 2025-11-25. A server that knows only 2025-06-18 is "
+        "spoken to in that one.",
     ),
 ]
 
@@ -159,7 +159,7 @@ reached.
 def call(
     context: typer.Context,
     tool: Annotated[
-        str | None, typer.Argument(metavar="TOOL", help="The tool to call; without it they are listed.")
+        str | None, typer.Argument(metavar="TOOL", help="The tool to call. Without it, the tools are listed.")
     ] = None,
     arguments: Annotated[str, typer.Argument(metavar="ARGUMENTS_JSON", help="Its arguments.")] = "{}",
     desk: Annotated[
@@ -177,9 +177,7 @@ def call(
     revision: RevisionOption = "auto",
     root: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--root", metavar="DIR", help="A folder that the server may know; as often as you like."
-        ),
+        typer.Option("--root", metavar="DIR", help="A folder that the server may know; may be repeated."),
     ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show on standard error what crosses the wire, secrets masked.")
@@ -188,8 +186,9 @@ def call(
 ) -> None:
     """Call a tool of a server, and answer what it asks.
 
-    The server's command stands behind `--`. Every question passes your policy (see `handraise policy`) and
-    shows which server asks, because of which call. The result goes to standard output, all else beside it.
+    The server's command follows `--`. Every question passes your policy (see `handraise policy`) and
+    shows which server asks, because of which call. The result goes to standard output, everything else to standard
+    error.
     """
     server = chosen_server(context.obj or (), url, name, env)
     given = _parsed(arguments)
@@ -211,7 +210,7 @@ def tools(
     revision: RevisionOption = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """List the tools of a server. Its command stands behind `--`."""
+    """List the tools of a server. Its command follows `--`."""
     run(list_tools(chosen_server(context.obj or (), url, name, env), spoken_revision(revision), as_json))
 
 

@@ -29,7 +29,8 @@ EXAMPLES = """Examples:
 LinkInput: TypeAlias = Annotated[
     str | None,
     typer.Argument(
-        metavar="URL|FILE|JSON|-", help="The link, or JSON with it: given, in a file, on standard input."
+        metavar="URL|FILE|JSON|-",
+        help="The link, or JSON with the link: here, in a file, or on standard input.",
     ),
 ]
 OnTransport: TypeAlias = Annotated[
@@ -54,7 +55,7 @@ def url(
     """Is this link what it seems?
 
     Says ok, warn or danger, why, and the form in which a browser would open it. The JSON is
-    {"url", "context": {"transport", "server_host"}}; the options stand in for a missing context.
+    {"url", "context": {"transport", "server_host"}}; without a context, the options count.
 
     Exit status: 0 when nothing is a danger, 1 when something is, 2 for wrong use.
     """

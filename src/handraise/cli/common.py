@@ -37,7 +37,7 @@ Env: TypeAlias = Annotated[
     typer.Option(
         "--env",
         metavar="NAME=VALUE",
-        help="Add this to the environment of the server, which gets all of yours; as often as you like.",
+        help="Add this to the environment of the server, which gets all of yours; may be repeated.",
     ),
 ]
 

@@ -85,7 +85,7 @@ _IN_VAIN: Final = {
 }
 
 passkeys = typer.Typer(
-    help="The passkeys with which you say yes at the web desk.",
+    help="Manage the passkeys that prove your yes at the web desk.",
     epilog=_PASSKEY_EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode=None,

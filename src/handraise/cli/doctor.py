@@ -36,8 +36,8 @@ _MARKS = {"works": "ok", "missing": "--", "broken": "!!", "unsupported": "!!"}
 def doctor(as_json: AsJson = False) -> None:
     """Check this environment, and say what is missing or broken.
 
-    It looks at versions, extras, configuration, ledger, store, keys, and where you could be asked. Nothing is changed
-    and nothing is sent anywhere; a PostgreSQL store is connected to.
+    It looks at versions, extras, configuration, ledger, store, keys, and where you could be asked. It changes nothing
+    and sends nothing. It only connects to a PostgreSQL store, if you have one.
     """
 
     found = examine()

@@ -57,6 +57,13 @@ Since: TypeAlias = Annotated[
 ]
 Until: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")]
 
+OutputFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", help="Write to this file, which only you can read; else to standard output."
+    ),
+]
+
 _EVERY = 0.5
 
 
@@ -71,10 +78,10 @@ def show(
     until: Until = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many of the newest events to show.")] = 50,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line, with all that is known.")
+        bool, typer.Option("--json", help="One JSON object per line, with every detail.")
     ] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with new events, until you press Ctrl+C.")
+        bool, typer.Option("--follow", "-f", help="Keep showing new events until you press Ctrl+C.")
     ] = False,
 ) -> None:
     """Show what was asked and decided, the newest event last.
@@ -223,10 +230,7 @@ def export(
     kind: KindFilter = None,
     since: Since = None,
     until: Until = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A file, for you alone to read; without it, standard output."),
-    ] = None,
+    out: OutputFile = None,
 ) -> None:
     """Write events for another program.
 
@@ -254,10 +258,7 @@ def report(
     ledger: LedgerOption = None,
     since: Since = None,
     until: Until = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A file, for you alone to read; without it, standard output."),
-    ] = None,
+    out: OutputFile = None,
 ) -> None:
     """Write one page about what was asked and decided. It needs no other file, and can be printed."""
     start, end = parse_time_option(since), parse_time_option(until)

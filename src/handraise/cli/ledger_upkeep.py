@@ -51,7 +51,7 @@ def erase(
 ) -> None:
     """Erase what was asked and answered, for good.
 
-    The keys that could tell go with it. The ledger still proves that a question was asked and decided.
+    The keys that could decrypt it are deleted too. The ledger still proves that a question was asked and decided.
     """
     if (person is None) == (not record):
         raise typer.BadParameter("say whose contents: either --person or --record")
@@ -97,7 +97,7 @@ def retain(
 ) -> None:
     """Remove events that are too old, with their contents. Their hashes stay, so that the rest can still be proved.
 
-    A signed note says how far they were removed: nobody without the ledger's key can remove events and call it that.
+    A signed note says how many were removed. So nobody without the ledger's key can remove events unnoticed.
     """
     from handraise.ledger.history import parse_span
 

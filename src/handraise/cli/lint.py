@@ -36,7 +36,7 @@ FormatOption: TypeAlias = Annotated[
 ]
 ShowRules: TypeAlias = Annotated[bool, typer.Option("--rules", help="List the rules.")]
 Explain: TypeAlias = Annotated[
-    str | None, typer.Option("--explain", metavar="CODE", help="Teach one rule, with code that shows it.")
+    str | None, typer.Option("--explain", metavar="CODE", help="Explain one rule, with examples.")
 ]
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Say which questions may reach you. Show the settings, ask why, and make your own rules about servers.\n\n"
-    "The settings are in handraise.toml. Your own rules (allow, mute, block) are kept apart from it, go before it "
-    "and can be taken back.",
+    "The settings are in handraise.toml. Your own rules (allow, mute, block) are kept apart from it. They take "
+    "precedence, and you can take them back.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -87,7 +87,7 @@ def why(
     revision: OnRevision = Revision.NOVEMBER_2025,
     tool: Annotated[
         str | None,
-        typer.Option("--tool", help="Ask about a call of this tool instead: SOURCE has its arguments."),
+        typer.Option("--tool", help="Judge a call of this tool instead. The input is its arguments."),
     ] = None,
     hints: Annotated[
         str | None,

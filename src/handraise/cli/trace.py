@@ -27,9 +27,7 @@ def trace(
     context: typer.Context,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", metavar="FILE", help="Append the trace to a file, which becomes yours alone to read."
-        ),
+        typer.Option("--output", metavar="FILE", help="Append the trace to a file that only you can read."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show every message in full, not only those about asking.")
@@ -39,7 +37,7 @@ def trace(
     """Show what crosses between a client and a server, secrets masked.
 
     Standard input and output are passed on byte for byte; the trace goes to standard error. `→` goes to the
-    server, `←` comes from it. Of messages that have nothing to do with asking only the first line is shown.
+    server, `←` comes from it. Messages that have nothing to do with asking are shown by their first line only.
     """
     from handraise.cli.common import report_errors, wants_colour
     from handraise.trace import Trace

@@ -99,7 +99,7 @@ def forget(
 ) -> None:
     """Forget a secret. The server asks for it again when it needs it.
 
-    A connected account is taken back at its service first, where that has a way for it.
+    A connected account is revoked at its service first, if the service supports that.
     """
 
     async def work(vault: Vault) -> int:
@@ -139,10 +139,10 @@ def rotate(
     store: InStore,
     keep_keys: Annotated[
         bool,
-        typer.Option("--keep-keys", help="Make no new key: wrap everything by the first of those there are."),
+        typer.Option("--keep-keys", help="Make no new key: encrypt with the first of the existing ones."),
     ] = False,
 ) -> None:
-    """Change the vault's key. Everything is wrapped by a new one, and the old one is dropped."""
+    """Change the vault's key. Everything is encrypted with the new one, and the old one is dropped."""
 
     async def work(vault: Vault) -> int:
         typer.echo(f"Wrapped anew: {await vault.rotate(new=not keep_keys)}.")
