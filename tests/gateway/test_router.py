@@ -213,6 +213,22 @@ async def test_a_second_request_of_the_same_id_is_refused_behind_several_servers
     assert (await rivals.bank.taken()).result == {"roots": []}
 
 
+async def test_a_server_with_too_many_open_requests_loses_its_own_oldest_and_nobody_elses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("handraise.gateway.router._MOST_ASKED", 2)
+    rivals = await Rivals(modern=False).begin()
+    rivals.bank.say(request("of the bank", "roots/list", {}))
+    for id in (1, 2, 3):
+        rivals.evil.say(request(id, "roots/list", {}))
+    for id in ("of the bank", 1, 2, 3):
+        assert (await rivals.client.taken("roots/list")).id == id
+        rivals.client.say(response(id, {"roots": []}))
+    assert (await rivals.bank.taken()).id == "of the bank"
+    assert [(await rivals.evil.taken()).id for _ in range(2)] == [2, 3]
+    assert not any(each.method is None for each in rivals.evil.got)
+
+
 @either_era
 async def test_a_task_is_asked_for_at_the_server_that_made_it(modern: bool) -> None:
     rivals = await Rivals(modern=modern).begin()

@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 _PAGES: Final = 100
 _MOST_IDS: Final = 4096
+_MOST_ASKED: Final = 1024
+"""How many requests of one server may be open."""
 _TASKS: Final = "tasks/list"
 
 
@@ -303,6 +305,9 @@ class ServerRouter:
             told_as = f"handraise-a{next(self._fresh)}"
         if message.method == ELICIT:
             self._note_links(name, [message.params])
+        mine = [known for known, (server, _) in self._asked_by.items() if server == name]
+        if len(mine) >= _MOST_ASKED:  # the client's answer to the oldest is dropped
+            del self._asked_by[mine[0]]
         self._asked_by[told_as] = (name, id)
         self.on_message(message if told_as == id else message.with_(id=told_as))
 

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -69,21 +71,36 @@ async def _news(scope: Any, receive: Any, send: Any) -> None:
     await disconnected(receive)
 
 
+half_sent = pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
+
+
 @pytest.mark.anyio
 @pytest.mark.shows("W7")
-@pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
-async def test_half_open_connections_keep_no_client_out_and_are_closed(sent: bytes) -> None:
+@half_sent
+async def test_half_open_connections_keep_no_client_out(sent: bytes) -> None:
+    async with asyncio.timeout(60), _serving(idle=600) as port, half_open(port, 300, sent):
+        async with httpx2.AsyncClient(timeout=60) as client:
+            assert (await client.get(f"http://127.0.0.1:{port}/")).text == "here"
+
+
+@pytest.mark.anyio
+@pytest.mark.shows("W7")
+@half_sent
+async def test_half_open_connections_are_closed(sent: bytes) -> None:
+    async with asyncio.timeout(60), _serving(idle=0.1) as port, half_open(port, 3, sent) as readers:
+        for reader in readers:
+            with contextlib.suppress(ConnectionError):
+                await reader.read()  # to its end
+
+
+@asynccontextmanager
+async def _serving(idle: float) -> AsyncIterator[int]:
+    """The port of a gateway's listener, until the end."""
     listening, ready = listen("127.0.0.1", 0), asyncio.Event()
-    async with asyncio.timeout(60):
-        serving = asyncio.ensure_future(
-            serve_until_told(reading, listening, GatewayState(Options()), lambda _: ready.set(), idle=4)
-        )
-        await ready.wait()
-        async with half_open(listening.port, 300, sent) as readers:
-            async with asyncio.timeout(3.5), httpx2.AsyncClient() as client:
-                assert (await client.get(f"http://127.0.0.1:{listening.port}/")).text == "here"
-            for reader in readers:
-                with contextlib.suppress(ConnectionError):
-                    await reader.read()  # to its end
-        os.kill(os.getpid(), signal.SIGTERM)
-        await serving
+    serving = asyncio.ensure_future(
+        serve_until_told(reading, listening, GatewayState(Options()), lambda _: ready.set(), idle=idle)
+    )
+    await ready.wait()
+    yield listening.port
+    os.kill(os.getpid(), signal.SIGTERM)
+    await serving
