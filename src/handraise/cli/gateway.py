@@ -250,11 +250,11 @@ def _serve(
     try:
         import asyncio
 
-        from handraise.issuers import parse_networks
+        if unsafe_networks:
+            from handraise.issuers import parse_networks
 
-        networks = parse_networks(unsafe_networks)
-        options = replace(options, unsafe_networks=networks)
-        if networks:
+            networks = parse_networks(unsafe_networks)
+            options = replace(options, unsafe_networks=networks)
             typer.echo(
                 f"handraise: authorization servers may be in {', '.join(map(str, networks))}", err=True
             )

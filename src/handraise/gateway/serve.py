@@ -11,7 +11,6 @@ import asyncio
 import os
 
 from handraise.access import AccessCheck
-from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link, Port
@@ -65,7 +64,12 @@ async def serve_stdio(servers: ServerSet, options: Options) -> int:
     access = AccessCheck()
     access.add_parent()
     state = GatewayState(options, access=access, habits=ClientHabits(habits_file(os.environ)))
-    accounts, port, stopped = Accounts(state), StdioPort(), asyncio.Event()
+    accounts = None
+    if any(upstream.url is not None for upstream in servers.upstreams):
+        from handraise.gateway.accounts.accounts import Accounts  # processes need no accounts and no HTTP
+
+        accounts = Accounts(state)
+    port, stopped = StdioPort(), asyncio.Event()
     front = Front(await servers.connect(accounts), state, port)
     port.on_message = front.from_client
     _couple(port, servers.processes)
@@ -79,7 +83,8 @@ async def serve_stdio(servers: ServerSet, options: Options) -> int:
         await port.open()
         await _first(port.ended, front.lost, stopped)
         await front.aclose()
-        await accounts.aclose()
+        if accounts is not None:
+            await accounts.aclose()
         await state.aclose()
         await port.aclose()
     only = servers.processes[0] if len(servers.upstreams) == len(servers.processes) == 1 else None

@@ -5,9 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import IO, TYPE_CHECKING
 
-from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.links import Link
-from handraise.gateway.router import ServerRouter
 from handraise.gateway.stdio import ProcessLink, start
 from handraise.gateway.upstreams import Source, Upstream
 
@@ -68,6 +66,10 @@ class ServerSet:
 
     async def connect(self, accounts: Accounts | None = None, person: Person | None = None) -> Link:
         """One link to all servers, with the person's accounts there."""
+        # Imported here: the processes load meanwhile.
+        from handraise.gateway.bridges.eras import EraLink
+        from handraise.gateway.router import ServerRouter
+
         links: dict[str, Link] = {}
         for upstream in self.upstreams:
             own = None if accounts is None else accounts.own(upstream, person)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, get_args
 
 from handraise.errors import SetupError
 from handraise.policy.tables import AskingRule
 from handraise.questions import Origin, Question
-from handraise.secrets import SecretFinding
-from handraise.urls import Inspection
+
+if TYPE_CHECKING:  # a gateway reads its settings before it starts its server
+    from handraise.secrets import SecretFinding
+    from handraise.urls import Inspection
 
 
 @dataclass(frozen=True, slots=True)
