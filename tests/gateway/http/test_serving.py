@@ -78,9 +78,13 @@ half_sent = pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
 @pytest.mark.shows("W7")
 @half_sent
 async def test_half_open_connections_keep_no_client_out(sent: bytes) -> None:
-    async with asyncio.timeout(60), _serving(idle=600) as port, half_open(port, 300, sent):
-        async with httpx2.AsyncClient(timeout=60) as client:
-            assert (await client.get(f"http://127.0.0.1:{port}/")).text == "here"
+    async with (
+        asyncio.timeout(60),
+        _serving(idle=600) as port,
+        half_open(port, 300, sent),
+        httpx2.AsyncClient(timeout=60) as client,
+    ):
+        assert (await client.get(f"http://127.0.0.1:{port}/")).text == "here"
 
 
 @pytest.mark.anyio
