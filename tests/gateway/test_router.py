@@ -221,9 +221,9 @@ async def test_a_server_with_too_many_open_requests_loses_its_own_oldest_and_nob
     rivals.bank.say(request("of the bank", "roots/list", {}))
     for id in (1, 2, 3):
         rivals.evil.say(request(id, "roots/list", {}))
-    for id in ("of the bank", 1, 2, 3):
-        assert (await rivals.client.taken("roots/list")).id == id
-        rivals.client.say(response(id, {"roots": []}))
+    for told in ("of the bank", 1, 2, 3):
+        assert (await rivals.client.taken("roots/list")).id == told
+        rivals.client.say(response(told, {"roots": []}))
     assert (await rivals.bank.taken()).id == "of the bank"
     assert [(await rivals.evil.taken()).id for _ in range(2)] == [2, 3]
     assert not any(each.method is None for each in rivals.evil.got)
