@@ -102,7 +102,7 @@ release-%: .venv-releases/%/.ready | $(READY)
 clients: $(READY) ## real agent clients, as a table; CLIENTS="codex goose" RECORD=1
 	$(BIN)/python -m tests.clients.install $(CLIENTS)
 	$(BIN)/python -m tests.clients.table $(CLIENTS)
-	$(BIN)/python -m pytest -m client tests/clients
+	$(PYTEST) -n 3 -m client tests/clients
 
 soak: $(READY) ## the seeded campaigns at length; SEED=n SECONDS=n
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m 'campaign or soak' $(TESTS)

@@ -134,8 +134,8 @@ class NoAnswer(HandraiseError):
 
 
 _NOT_THIS: Final = (
-    "This needs the client to {missing}, and it cannot be asked to. Nothing was decided. Tell the person so; they can "
-    "use a client that can or connect through the Handraise gateway."
+    "This needs an answer from the person, and their client cannot {missing}. Nothing was decided. Tell them so; they "
+    "can use a client that can or connect through the Handraise gateway."
 )
 
 
@@ -144,7 +144,7 @@ class NotSupported(NoAnswer):
 
     code = "not_supported"
     public: str = (
-        "This needs an answer from the person, and their client cannot be asked. Nothing was decided. "
+        "This needs an answer from the person, and their client cannot ask them. Nothing was decided. "
         "Tell them so; they can use a client that supports elicitation or connect through the Handraise gateway."
     )
 
@@ -152,7 +152,7 @@ class NotSupported(NoAnswer):
         """`missing` is what the client cannot do, where that is less than all of a mode."""
         self.mode: Mode = mode
         if missing is None and mode == "url":
-            missing = "open a link for the person"
+            missing = "open a link for them"
         if missing is not None:  # a client that has just shown a form can be asked, but not this
             self.public = _NOT_THIS.format(missing=missing)
         super().__init__(message or self.public)

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, EmailStr, Field
 
-from handraise import Accepted, Answer, Handraise, ask
+from handraise import Accepted, Answer, Fallback, Handraise, ask
 
 
 class Size(StrEnum):
@@ -45,7 +45,7 @@ def make_asker(effects: Path) -> MCPServer:
     server = MCPServer("asker", version="1")
     Handraise().install(server)
 
-    def tell(what: str, answer: Answer[object]) -> str:
+    def tell(what: str, answer: Answer[object] | Fallback[None]) -> str:
         if not isinstance(answer, Accepted):
             return f"Nothing happened with {what}: {answer.action}."
         with effects.open("a", encoding="utf-8") as file:
@@ -85,6 +85,25 @@ def make_asker(effects: Path) -> MCPServer:
         """Ask for a confirmation for a short while only."""
         answer = await ask.confirm(f"Delete the folder “{topic}” now?", timeout=seconds)
         return tell(f"briefly {topic}", answer)
+
+    @server.tool()
+    async def ask_number(topic: str) -> str:
+        """Ask for a number."""
+        return tell(f"number {topic}", await ask.number(f"How many copies of “{topic}”?"))
+
+    @server.tool()
+    async def ask_why(topic: str) -> str:
+        """Ask for a confirmation, with the reason and the consequence."""
+        answer = await ask.confirm(
+            f"Delete the folder “{topic}”?", because="The disk is full.", if_declined="The build stops."
+        )
+        return tell(f"why {topic}", answer)
+
+    @server.tool()
+    async def ask_or_keep(topic: str) -> str:
+        """Ask for a confirmation; where nobody can be asked, keep the folder."""
+        answer = await ask.confirm(f"Delete the folder “{topic}”?", fallback=None)
+        return tell(f"or_keep {topic}", answer)
 
     return server
 

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from tests.clients.drivers import DRIVERS, PROMPT
-from tests.clients.scenarios import SCENARIOS
 from tests.clients.session import Driver, Launch, Place, Way
 from tests.clients.stand_in import StandIn
 from tests.pane import Pane, pane
@@ -35,7 +34,7 @@ class Dialog:
 
     driver: Driver
     acts: dict[str, Sequence[Act]]
-    """By scenario. One that is not here is left to itself: the client cannot show it, or nobody answers."""
+    """By the effect of a step. One that is not here is left to itself: the client cannot show it, or nobody answers."""
     ready: str
     """Text on the screen of a client that waits for a prompt."""
     headless: bool = True
@@ -49,19 +48,17 @@ class Dialog:
         """Use the client until the model has finished; its last screen."""
         command = [str(part) for part in launch.command]
         terminal = {"TERM": "screen-256color", "COLORTERM": "truecolor"}
-        asked = {step.tool + step.arguments["topic"] for step in model.script}
         with pane(command, folder / "work", {**environment, **terminal}, _SIZE) as client:
             with suppress(AssertionError):
                 client.sees(self.ready, seconds=START)
                 if not self.connects_late:
                     _wait(lambda: b'"tools/list"' in _read(folder / "from-client"), START)
                 _press(client, [f" {PROMPT}", "Enter"])
-                for scenario in SCENARIOS:
-                    if scenario.tool + scenario.topic in asked:
-                        for needle, keys in self.acts.get(scenario.name, ()):
-                            _wait(partial(_shows, client, needle, model), 30)
-                            time.sleep(READING)
-                            _press(client, keys)
+                for step in model.script:
+                    for needle, keys in self.acts.get(step.effect, ()):
+                        _wait(partial(_shows, client, needle, model), 30)
+                        time.sleep(READING)
+                        _press(client, keys)
                 _wait(model.finished.is_set, 40)
             return "\n".join(client.screen())
 
@@ -144,60 +141,60 @@ DIALOGS: dict[str, Dialog] = {
     "claude-code": Dialog(
         _claude_code,
         {
-            "confirmation": [("Delete the folder “accept”?", ("Space", "Down", "Enter"))],
-            "form": [("Order “accept”", _CLAUDE_FORM)],
-            "link": [("wants to open a URL", ("Enter",)), ("Open again", ("Enter",))],
-            "two questions": [
+            "confirm accept": [("Delete the folder “accept”?", ("Space", "Down", "Enter"))],
+            "form accept": [("Order “accept”", _CLAUDE_FORM)],
+            "link accept": [("wants to open a URL", ("Enter",)), ("Open again", ("Enter",))],
+            "two accept": [
                 ("Which colour for “accept”?", (" blue", "Down", "Enter")),
                 ("Which size for “accept”?", (" blue", "Down", "Enter")),
             ],
-            "decline": [("Delete the folder “decline”?", ("Down", "Right", "Enter"))],
-            "cancel": [("Delete the folder “cancel”?", ("Escape",))],
+            "confirm decline": [("Delete the folder “decline”?", ("Down", "Right", "Enter"))],
+            "confirm cancel": [("Delete the folder “cancel”?", ("Escape",))],
             # its dialog stays after the server gave up: on 2026-07-28 nothing takes a question back
-            "nobody answers": [("Delete the folder “nobody” now?", (_TOO_LATE, "Space", "Down", "Enter"))],
+            "briefly nobody": [("Delete the folder “nobody” now?", (_TOO_LATE, "Space", "Down", "Enter"))],
         },
         "for agents",
     ),
     "codex": Dialog(
         _codex,
         {
-            "confirmation": [("Delete the folder “accept”?", ("Enter",))],
-            "two questions": [
+            "confirm accept": [("Delete the folder “accept”?", ("Enter",))],
+            "two accept": [
                 ("Which colour for “accept”?", (" blue", "Enter")),
                 ("Which size for “accept”?", (" blue", "Enter")),
             ],
-            "decline": [("Delete the folder “decline”?", ("Down", "Enter"))],
-            "cancel": [("Delete the folder “cancel”?", ("Escape",))],
+            "confirm decline": [("Delete the folder “decline”?", ("Down", "Enter"))],
+            "confirm cancel": [("Delete the folder “cancel”?", ("Escape",))],
         },
         "for agents",
     ),
     "copilot-cli": Dialog(
         _copilot,
         {
-            "confirmation": [("Delete the folder “accept”?", ("Enter",))],
-            "form": [("Order “accept”", _COPILOT_FORM)],
-            "link": [("wants you to visit", ("Enter",))],
-            "two questions": [
+            "confirm accept": [("Delete the folder “accept”?", ("Enter",))],
+            "form accept": [("Order “accept”", _COPILOT_FORM)],
+            "link accept": [("wants you to visit", ("Enter",))],
+            "two accept": [
                 ("Which colour for “accept”?", (" blue", "Enter")),
                 ("Which size for “accept”?", (" blue", "Enter")),
             ],
-            "decline": [("Delete the folder “decline”?", ("C-d",))],
-            "cancel": [("Delete the folder “cancel”?", ("Escape",))],
-            "nobody answers": [("Delete the folder “nobody” now?", (_TOO_LATE, "Enter"))],
+            "confirm decline": [("Delete the folder “decline”?", ("C-d",))],
+            "confirm cancel": [("Delete the folder “cancel”?", ("Escape",))],
+            "briefly nobody": [("Delete the folder “nobody” now?", (_TOO_LATE, "Enter"))],
         },
         "/ commands",
     ),
     "goose": Dialog(
         _goose,
         {
-            "confirmation": [("Delete the folder “accept”?", ("Left", "Enter"))],
-            "form": [("Order “accept”", _GOOSE_FORM)],
-            "two questions": [
+            "confirm accept": [("Delete the folder “accept”?", ("Left", "Enter"))],
+            "form accept": [("Order “accept”", _GOOSE_FORM)],
+            "two accept": [
                 ("Which colour for “accept”?", (" blue", "Enter")),
                 ("Which size for “accept”?", (" blue", "Enter")),
             ],
-            "decline": [("Delete the folder “decline”?", ("Enter",))],
-            "nobody answers": [("Delete the folder “nobody” now?", (_TOO_LATE, "Left", "Enter"))],
+            "confirm decline": [("Delete the folder “decline”?", ("Enter",))],
+            "briefly nobody": [("Delete the folder “nobody” now?", (_TOO_LATE, "Left", "Enter"))],
         },
         "Enter to send",
         headless=False,

@@ -37,9 +37,10 @@ TOPIC = re.compile("“(.*?)”")
 def decide(topic: str, went_on: Callable[[str], bool]) -> Action | None:
     """What the person does with a question of this topic; None as long as they leave it.
 
-    `late` and `timer` are answered once the model has got a result that is not the answer's, `nobody` never.
+    `late`, `too late` and `timer` are answered once the model has got results that are not the answer's, `nobody`
+    never.
     """
-    if topic == "nobody" or (topic in ("late", "timer") and not went_on(topic)):
+    if topic == "nobody" or (topic in ("late", "too late", "timer") and not went_on(topic)):
         return None
     match topic:
         case "decline" | "cancel":
@@ -94,7 +95,13 @@ class Person:
 
 
 def _entry(name: str, schema: dict[str, Any]) -> Any:
-    return True if schema["type"] == "boolean" else FILLED[name]
+    match schema["type"]:
+        case "boolean":
+            return True
+        case "number" if name == "answer":
+            return 2
+        case _:
+            return FILLED[name]
 
 
 @contextmanager

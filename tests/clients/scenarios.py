@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.clients.person import TOPIC
 from tests.clients.session import Seen, Way
 from tests.clients.stand_in import Step
 
@@ -15,7 +14,7 @@ TOLD = "told why not"
 FAILED = "FAILED"
 
 TRUE_REASONS = (
-    "cannot be asked",  # NotSupported, for forms and for links
+    "their client cannot ",  # ask them, open a link for them, or show a choice of several options
     "did not answer in time",
     "ended while the user was being asked",  # a client that starts its servers anew for each call
 )
@@ -24,35 +23,24 @@ TRUE_REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One thing that a person may be asked, and what they do."""
+    """One thing that a person may be asked. The topic says what they do: see tests/clients/person.py."""
 
     name: str
-    tool: str
-    topic: str
-
-    def step(self) -> Step:
-        """The model's part."""
-        until = "Happened with" if self.topic == "timer" else ""
-        return Step(self.tool, {"topic": self.topic}, until)
-
-    @property
-    def effect(self) -> str:
-        """The line that the server writes down when it was answered."""
-        return f"{self.tool.removeprefix('ask_')} {self.topic}"
+    step: Step
 
 
 SCENARIOS = (
-    Scenario("confirmation", "ask_confirm", "accept"),
-    Scenario("form", "ask_form", "accept"),
-    Scenario("link", "ask_link", "accept"),
-    Scenario("two questions", "ask_two", "accept"),
-    Scenario("decline", "ask_confirm", "decline"),
-    Scenario("cancel", "ask_confirm", "cancel"),
-    Scenario("nobody answers", "ask_briefly", "nobody"),
-    Scenario("park and resume", "ask_confirm", "late"),
+    Scenario("confirmation", Step("ask_confirm", "accept")),
+    Scenario("form", Step("ask_form", "accept")),
+    Scenario("link", Step("ask_link", "accept")),
+    Scenario("two questions", Step("ask_two", "accept")),
+    Scenario("decline", Step("ask_confirm", "decline")),
+    Scenario("cancel", Step("ask_confirm", "cancel")),
+    Scenario("nobody answers", Step("ask_briefly", "nobody")),
+    Scenario("park and resume", Step("ask_confirm", "late")),
 )
 """The scenarios of one session, in their order."""
-TIMER = Scenario("client's timeout", "ask_confirm", "timer")
+TIMER = Scenario("client's timeout", Step("ask_confirm", "timer", until="Happened with"))
 """Needs a session of its own, in which the client gives up before the gateway does."""
 
 
@@ -61,18 +49,17 @@ def scenarios_of(way: Way) -> Sequence[Scenario]:
     return SCENARIOS if way != "directly" else SCENARIOS[:-1]
 
 
-def judge(scenario: Scenario, step: Step, seen: Seen, *, dialog: bool) -> str:
-    """The outcome of a scenario. `dialog`: somebody was at the client's own terminal."""
+def judge(step: Step, seen: Seen, *, dialog: bool) -> str:
+    """What came of a step. `dialog`: somebody was at the client's own terminal."""
     told = seen.result(step)
     if told is None:
         return f"{FAILED}: the session ended before the call"
-    topics = {(TOPIC.findall(message)[:1] or [""])[0] for message, _ in seen.decided}
-    by = AT_DESK if scenario.topic in topics and _asked(scenario, seen) else IN_CLIENT
-    happened = seen.effects.count(scenario.effect)
-    if scenario.topic in ("decline", "cancel") and f"{scenario.effect}: {scenario.topic}." in told:
+    by = AT_DESK if _decided_at_desk(step, seen) else IN_CLIENT
+    happened = seen.effects.count(step.effect)
+    if step.topic in ("decline", "cancel") and f"{step.effect}: {step.topic}." in told:
         right = happened == 0
     else:
-        right = happened == 1 and f"Happened with {scenario.effect}." in told
+        right = happened == 1 and f"Happened with {step.effect}." in told
     if right and (by == AT_DESK or dialog):
         return by
     if right:
@@ -82,8 +69,8 @@ def judge(scenario: Scenario, step: Step, seen: Seen, *, dialog: bool) -> str:
     return f"{FAILED}: {happened} effects, and the model got {told[:300]!r}"
 
 
-def _asked(scenario: Scenario, seen: Seen) -> bool:
-    """Whether the question of this very scenario was decided at the desk: several share the topic `accept`."""
-    words = {"ask_confirm": "Delete", "ask_form": "Order", "ask_link": "Connect", "ask_two": "Which"}
-    word = words.get(scenario.tool, "Delete")
-    return any(message.startswith(word) and f"“{scenario.topic}”" in message for message, _ in seen.decided)
+def _decided_at_desk(step: Step, seen: Seen) -> bool:
+    """Whether the question of this very step was decided at the desk: several share the topic `accept`."""
+    words = {"ask_form": "Order", "ask_link": "Connect", "ask_two": "Which", "ask_number": "How many"}
+    begins = words.get(step.tool, "Delete")
+    return any(message.startswith(begins) and f"“{step.topic}”" in message for message, _ in seen.decided)

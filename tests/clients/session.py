@@ -85,13 +85,16 @@ class Seen:
     wire: list[tuple[str, dict[str, Any]]]
     """The messages on stdio, each with `client` or `server` as its sender."""
     elsewhere: list[str]
-    requests: list[dict[str, Any]]
     output: str
     """What the client wrote, or its last screen."""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    """The questions that were seen at the desk."""
+    ledger: list[dict[str, Any]] = field(default_factory=list)
+    """The events in the gateway's ledger."""
 
     def result(self, step: Step) -> str | None:
         """The last thing that the model was told about a scenario; None when it never got there."""
-        results = [each.result for each in self.made if each.step is step]
+        results = [each.result for each in self.made if each.step == step]
         return results[-1] if results else None
 
     def declared(self) -> tuple[str, str]:
@@ -174,8 +177,9 @@ def run(
             effects.read_text(encoding="utf-8").splitlines() if effects.exists() else [],
             _wire(folder),
             model.elsewhere,
-            model.requests,
             output,
+            list(person.saw.values()),
+            _ledger(environment),
         )
 
 
@@ -202,6 +206,12 @@ def _wire(folder: Path) -> list[tuple[str, dict[str, Any]]]:
             with suppress(ValueError):  # a line that was cut when the client ended
                 messages.append((sender, json.loads(line)))
     return messages
+
+
+def _ledger(environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    show = [*HANDRAISE, "ledger", "show", "--json", "--limit", "1000"]
+    done = subprocess.run(show, cwd=ROOT, env=dict(environment), capture_output=True, text=True, check=False)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @contextmanager

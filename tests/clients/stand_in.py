@@ -24,13 +24,23 @@ _TICKET = re.compile(r"with the ticket \W*?([\w-]{8,})")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One scenario: a tool call, and what its result must hold before the model goes on without calling again."""
+    """One tool call, and what its result must hold before the model goes on without calling again."""
 
     tool: str
-    arguments: dict[str, Any]
+    topic: str
     until: str = ""
     """The same call is made again until its result holds this, as after a client's own timeout."""
     tries: int = 4
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the call."""
+        return {"topic": self.topic}
+
+    @property
+    def effect(self) -> str:
+        """The line that the server writes down when the question was answered."""
+        return f"{self.tool.removeprefix('ask_')} {self.topic}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,6 @@ class StandIn:
     url: str = ""
     results: list[str] = field(default_factory=list)
     can_resume: bool = False
-    requests: list[dict[str, Any]] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
     """Addresses that the client wanted to reach; it was refused."""
     finished: threading.Event = field(default_factory=threading.Event)
@@ -106,8 +115,13 @@ class StandIn:
         return follow(self.script, self.results, can_resume=self.can_resume)[0]
 
     def went_on(self, topic: str) -> bool:
-        """Whether the model got a result of the call with this topic that leaves the question open."""
-        said = [each.result for each in self.made() if each.step.arguments.get("topic") == topic]
+        """Whether the model got a result of the call with this topic that leaves the question open.
+
+        `too late`: four of them, after which the server of a brief question has given up.
+        """
+        said = [each.result for each in self.made() if each.step.topic == topic]
+        if topic == "too late":
+            return len(said) >= 4
         return bool(said) and (topic == "timer" or ticket_in(said[-1]) is not None)
 
     def reply(self, said: Conversation) -> tuple[str, str | None, dict[str, Any], str] | str:
@@ -193,7 +207,6 @@ class _Handler(BaseHTTPRequestHandler):
             return
         for end, (read, say) in _INTERFACES.items():
             if end in path:
-                self.stand_in.requests.append({"path": path, **body})
                 reply = self.stand_in.reply(read(body))
                 events = say(reply)
                 if streamed or "streamGenerateContent" in path:

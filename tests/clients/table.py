@@ -88,7 +88,7 @@ def run_session(session: Session) -> Result:
     if dialog:
         out = (*dialog.left_out.get(session.way, ()), "park and resume")
         chosen = [each for each in chosen if each.name not in out]
-    steps = [each.step() for each in chosen]
+    steps = [each.step for each in chosen]
     options = ["--hold", "3" if session.kind == "scripted" else "60"]
     if not dialog:  # a decline that no person made takes longer on a busy machine
         options += ["--too-fast", "5"]
@@ -100,10 +100,7 @@ def run_session(session: Session) -> Result:
     except Exception:  # one client does not stop the others
         failed = f"{FAILED}: {traceback.format_exc()[-1500:]}"
         return Result(session, {each.name: failed for each in chosen}, "", "", [], time.monotonic() - begun)
-    judged = {
-        each.name: judge(each, step, seen, dialog=dialog is not None)
-        for each, step in zip(chosen, steps, strict=True)
-    }
+    judged = {each.name: judge(each.step, seen, dialog=dialog is not None) for each in chosen}
     if not seen.made:
         screen = " ".join(seen.output.split())[-400:]
         judged = dict.fromkeys(judged, f"{FAILED}: no call was made. {screen}")

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from tests.clients.drivers import DRIVERS
 from tests.clients.install import load_pins
-from tests.clients.scenarios import AT_DESK, FAILED, IN_CLIENT, SCENARIOS, TIMER, TOLD, Scenario, judge
+from tests.clients.scenarios import AT_DESK, FAILED, IN_CLIENT, SCENARIOS, TIMER, TOLD, judge
 from tests.clients.session import Seen
 from tests.clients.stand_in import Made, Step, follow, stand_in
 
 from handraise.gateway.clients.table import RUNS
 
 WAITS = "call the tool `handraise_resume` with the ticket '-abcdefgh12' to get the result"
-CONFIRM = Step("ask_confirm", {"topic": "accept"})
-LINK = Step("ask_link", {"topic": "accept"})
+CONFIRM = Step("ask_confirm", "accept")
+LINK = Step("ask_link", "accept")
 
 
 def test_there_is_a_driver_for_every_pinned_client() -> None:
@@ -82,8 +82,8 @@ def test_the_model_calls_the_tool_by_the_clients_own_name(interface: str) -> Non
     assert said == "asker_ask_confirm"
 
 
-def seen(told: str, effects: list[str], decided: list[tuple[str, str]], step: Step) -> Seen:
-    return Seen([Made(step, step.tool, step.arguments, told)], decided, effects, [], [], [], "")
+def seen(told: str, effects: list[str], decided: list[tuple[str, str]]) -> Seen:
+    return Seen([Made(CONFIRM, CONFIRM.tool, CONFIRM.arguments, told)], decided, effects, [], [], "")
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,12 @@ def seen(told: str, effects: list[str], decided: list[tuple[str, str]], step: St
         ("Happened with confirm accept.", ["confirm accept"], False, True, IN_CLIENT),
         ("Happened with confirm accept.", ["confirm accept"], False, False, FAILED),
         ("Happened with confirm accept.", ["confirm accept"] * 2, True, False, FAILED),
-        ("This needs an answer, and their client cannot be asked.", [], False, False, TOLD),
+        ("This needs an answer, and their client cannot ask them.", [], False, False, TOLD),
         ("Nothing happened with confirm accept: cancel.", [], False, False, FAILED),
     ],
 )
 def test_an_outcome_counts_only_with_its_effect_and_a_person(
     told: str, effects: list[str], desk: bool, dialog: bool, outcome: str
 ) -> None:
-    scenario = Scenario("confirmation", "ask_confirm", "accept")
-    step = scenario.step()
     decided = [("Delete the folder “accept”?", "accept")] if desk else []
-    assert judge(scenario, step, seen(told, effects, decided, step), dialog=dialog).startswith(outcome)
+    assert judge(CONFIRM, seen(told, effects, decided), dialog=dialog).startswith(outcome)

@@ -39,7 +39,7 @@ NEEDS: dict[str, Any] = {
     },
 }
 LINK = {"mode": "url", "message": "Sign in", "url": "https://example.org/"}
-MISFIT = "the client accepted without what the question asks for"
+MISFIT = "the client accepted, but its answer does not fit the question"
 
 
 @pytest.fixture

@@ -50,8 +50,8 @@ NO_DESK: Final = "it needs a passkey, and the gateway runs without a desk"
 Habit = Literal["answered", "too_fast", "incomplete", "failed", "unanswered"]
 
 _WHY: Final[Mapping[Habit, str]] = {
-    "too_fast": "the client said {action} within {seconds:.1f} seconds, faster than a person reads",
-    "incomplete": "the client accepted without what the question asks for",
+    "too_fast": "the client said {action} within {seconds:.2f} seconds, faster than a person reads",
+    "incomplete": "the client accepted, but its answer does not fit the question",
     "failed": "the client could not ask",
     "unanswered": "the client left it unanswered for {seconds:.0f} seconds",
 }

@@ -108,7 +108,7 @@ async def test_a_mounted_tool_says_so_where_nobody_can_be_asked(installed: str, 
                 await client.call_tool("in_order", {"article": "tea"})
             assert fault_of(caught.value).code == -32021
         else:
-            assert "cannot be asked" in text_of(await client.call_tool("in_order", {"article": "tea"}))
+            assert "their client cannot" in text_of(await client.call_tool("in_order", {"article": "tea"}))
 
 
 @pytest.mark.parametrize("revision", REVISIONS, ids=str)

@@ -134,7 +134,7 @@ async def test_a_client_that_cannot_be_asked_gets_nothing(duck: Any, revision: R
     if revision.modern:
         async with by_hand(server.app) as rounds:
             rounds.capabilities = {}
-            with pytest.raises(MCPError, match="cannot be asked"):
+            with pytest.raises(MCPError, match="their client cannot"):
                 await rounds.call("query", {"sql": "SELECT email FROM people"})
     else:
         assert (await server.call("SELECT email FROM people", revision, None))[1] == "not_supported"
