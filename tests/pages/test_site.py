@@ -199,6 +199,7 @@ async def test_a_german_browser_gets_pages_mistakes_endings_and_errors_in_german
         assert words in browser.text
     await browser.post(visit, {"do": "enter", "s0": "wrong"}, **german)
     assert "Das sieht nicht richtig aus. Starts with ghp_" in browser.text
+    assert 'class="hint"' not in browser.text, "the problem says it already"
     await browser.post(visit, {"do": "enter", "s0": VALUE}, **german)
     await browser.open(visit, **german)
     assert browser.heading == "Fertig"

@@ -70,9 +70,15 @@ class SecretView:
     problem: str | None = None
 
     @property
+    def hint(self) -> str:
+        """What it looks like, unless the problem says the same."""
+        hint = self.field.hint or ""
+        return "" if hint in (self.problem or "") else hint
+
+    @property
     def described_by(self) -> str:
         """The ids of its texts for screen readers, problems first."""
-        parts = {"problem": self.problem, "about": self.field.description, "hint": self.field.hint}
+        parts = {"problem": self.problem, "about": self.field.description, "hint": self.hint}
         return " ".join(f"{self.id}-{part}" for part, there in parts.items() if there)
 
 

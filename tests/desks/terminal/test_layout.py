@@ -77,6 +77,14 @@ async def test_a_hostile_message_stays_inside_its_frame(size: tuple[int, int]) -
         _nothing_hidden(here.screen())
 
 
+async def test_a_confirmation_of_fourteen_lines_is_seen_whole_at_80x24() -> None:
+    message = "\n".join(f"line {number}" for number in range(14))
+    async with sitting(form_question(message, form=Form.by_hand(Flag("answer")))) as here:
+        screen = await here.sees("line 13")
+        assert "there is more to read" not in screen
+        assert "Yes  y" in screen
+
+
 @pytest.mark.shows("D7", "D2f")
 async def test_a_message_of_20_kb_can_be_read_to_its_end_beside_the_fields() -> None:
     async with sitting(

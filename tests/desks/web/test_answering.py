@@ -168,6 +168,7 @@ async def test_one_mistake_of_seven_is_marked_by_its_label_and_everything_else_s
     page = office.visitor.page
     assert "Budget" in page
     assert "Enter a number, more than 0 and at most 10,000." in page
+    assert 'id="f6-hint"' not in page, "the problem says it already"
     assert "budget_eur" not in page
     for at in range(6):
         assert f'value="answer {at}"' in page

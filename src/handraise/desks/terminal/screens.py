@@ -99,7 +99,8 @@ class QuestionScreen(Screen[None]):
         self._cancel_asked = False
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="question"):
+        alone = self.shown.kind in ("confirm", "plain") and len(self.together) == 1
+        with VerticalScroll(id="question", classes="alone" if alone else ""):
             yield from self._words(self.shown)
         yield Plain(id="unread")
         with Body(id="body"):

@@ -68,12 +68,17 @@ class FieldView:
         return self.sheet.suggested or self.sheet.answered or not self.sheet.required
 
     @property
+    def hint(self) -> str:
+        """What fits, unless a problem says the same."""
+        return "" if any(self.sheet.hint in each for each in self.problems) else self.sheet.hint
+
+    @property
     def described_by(self) -> str:
         """The ids of the texts that belong to it, for screen readers: what is wrong comes first."""
         parts = {
             "problem": bool(self.problems) or self.sheet.objection is not None,
             "about": self.sheet.description is not None,
-            "hint": bool(self.sheet.hint),
+            "hint": bool(self.hint),
             "read": not self.options,
             "unseen": self.unseen is not None,
         }
