@@ -15,7 +15,7 @@ from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
 from handraise.stores.postgres.nodes import NodePresence
 from handraise.testing import TicketsContract
-from handraise.testing.part_contracts import RESULT, TICKET
+from handraise.testing.part_contracts import RESPONSE, TICKET
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +72,7 @@ async def test_a_parked_call_is_neither_given_to_another_nor_prolonged_by_who_wr
     await store.tickets.open(TICKET)
     await store.tickets.ask(TICKET.key, {"requestState": "next"})
     if ended:
-        await store.tickets.settle(TICKET.key, RESULT, until=200.0)
+        await store.tickets.settle(TICKET.key, RESPONSE, until=200.0)
         column = column.replace("call", "outcome")
     assert await store.tickets.find(TICKET.key) is not None
     await store._file.write(lambda db, _: db.execute(f"UPDATE tickets SET {column}"))
@@ -106,7 +106,7 @@ async def _ends_for_nobody(tickets: Tickets) -> None:
     with pytest.raises(StoreError, match="changed"):
         await tickets.ask(TICKET.key, {"requestState": "next"})
     with pytest.raises(StoreError, match="changed"):
-        await tickets.settle(TICKET.key, RESULT, until=200.0)
+        await tickets.settle(TICKET.key, RESPONSE, until=200.0)
     with pytest.raises(StoreError, match="changed"):
         await tickets.find(TICKET.key)
 
