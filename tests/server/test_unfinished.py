@@ -48,7 +48,7 @@ def effects(tmp_path: Path) -> Effects:
 def test_what_became_of_a_question_is_told_by_its_round(
     monkeypatch: pytest.MonkeyPatch, kind: EventKind, handler: str | None, deadline: float, fate: QuestionFate
 ) -> None:
-    monkeypatch.setattr("handraise.server.replayable_registry._DECLARED", {"replayed"})
+    monkeypatch.setattr("handraise.server.replay._DECLARED", {"replayed"})
     assert fate_of(an_event(kind), UnfinishedRound("c", handler, deadline), 100) == fate
     assert fate_of(an_event(kind), None, 100) == "ambiguous"
 

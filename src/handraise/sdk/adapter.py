@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextvars
 import math
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
-from handraise.errors import HandraiseError, SetupError
+from handraise.errors import HandraiseError, SetupError, sentence
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.wire import Capabilities
@@ -62,6 +64,18 @@ def identified(token: Any, identify: Identify, session_id: str) -> Person:
             raise SetupError(
                 f"person= returns (issuer, subject), two texts, or None for nobody; not {found!r}"
             )
+
+
+@cache
+def mixed(ours: type[HandraiseError], theirs: type[Exception]) -> type[HandraiseError]:
+    """One of our error classes that is also one of the framework's, which shows its sentence."""
+    namespace = {"__str__": sentence, "__module__": ours.__module__, "__doc__": ours.__doc__}
+    return type(ours.__name__, (ours, theirs), namespace)
+
+
+def without_made_up_part(name: str, kind: str) -> str:
+    """A FastMCP server's name that stays the same: FastMCP makes up the end of the name of a server without one."""
+    return kind if re.fullmatch(f"{kind}-[0-9a-f]{{4}}", name) else name
 
 
 class RequestHandler(Protocol):

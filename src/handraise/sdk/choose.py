@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from handraise.errors import SetupError
-from handraise.sdk.releases import SUPPORTED, release_of, require_release
+from handraise.sdk.releases import SUPPORTED, generation, release_of, require_release
 
 if TYPE_CHECKING:
     from handraise.sdk.adapter import Adapter, IncomingRequest
-
-
-def generation() -> int:
-    """The generation of the installed SDK, 1 or 2. Refuses a release that is missing, too old or too new."""
-    return require_release("mcp")
 
 
 def adapter_for(server: Any) -> Adapter:

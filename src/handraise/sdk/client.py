@@ -12,17 +12,13 @@ from weakref import WeakKeyDictionary
 
 from handraise.errors import SetupError
 from handraise.revisions import Revision
-from handraise.sdk.releases import problem_with, release_of, require_release
+from handraise.sdk.releases import generation, problem_with, release_of
 
 Declare: TypeAlias = Callable[[dict[str, Any], Revision], None]
 """Corrects the capabilities that a client declares, in wire form."""
 
 Send: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Awaitable[Any]]
 """Sends one request of a call, the first one or a retry."""
-
-ASKING_METHODS = frozenset({"tools/call", "prompts/get", "resources/read"})
-"""The requests of a host in which a server may ask."""
-
 
 CONNECTION_CLOSED: Final = -32000
 INTERNAL_ERROR: Final = -32603
@@ -46,11 +42,6 @@ class Callbacks(NamedTuple):
     """Its `list_roots_callback`."""
     hear: Any
     """Its `message_handler`, which gets every notice."""
-
-
-def generation() -> int:
-    """1 for mcp 1.x and 2 for mcp 2.x. SetupError with one sentence for any other."""
-    return require_release("mcp")
 
 
 def wire_types() -> Any:

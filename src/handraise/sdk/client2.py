@@ -8,7 +8,8 @@ from mcp import Client, ClientSession
 from mcp_types import ElicitRequest, InputRequiredResult
 
 from handraise.revisions import Revision
-from handraise.sdk.client import ASKING_METHODS, Callbacks, Declare, Send
+from handraise.sdk.adapter import ASKING_METHODS
+from handraise.sdk.client import Callbacks, Declare, Send
 from handraise.sdk.streams import Writing, declaring, put_right, transport_to
 
 

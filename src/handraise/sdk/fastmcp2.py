@@ -7,7 +7,6 @@ mounting server has no Handraise.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,11 +21,8 @@ from mcp.types import URL_ELICITATION_REQUIRED, CallToolResult
 from pydantic_core import to_jsonable_python
 
 from handraise.sdk import private
-from handraise.sdk.adapter import Service
+from handraise.sdk.adapter import Service, without_made_up_part
 from handraise.sdk.mcp1 import Mcp1Adapter, Mcp1Request, ReportingSession
-
-_MADE_UP = re.compile(r"[A-Za-z]+-[0-9a-f]{4}")
-"""FastMCP generates the end of the name of a server without one."""
 
 
 class FastMcp2Adapter(Mcp1Adapter):
@@ -36,9 +32,7 @@ class FastMcp2Adapter(Mcp1Adapter):
         super().__init__(server, ToolError)
         self._fast: Any = server  # FastMCP 2 and 3 have different methods
         self._mounted = False
-        kind = type(server).__name__
-        if self.name.startswith(f"{kind}-") and _MADE_UP.fullmatch(self.name):
-            self.lasting_name = kind
+        self.lasting_name = without_made_up_part(self.name, type(server).__name__)
 
     def install(self, service: Service) -> None:
         super().install(service)

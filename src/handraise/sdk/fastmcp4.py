@@ -10,7 +10,6 @@ import base64
 import contextvars
 import dataclasses
 import logging
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -39,11 +38,8 @@ from pydantic_core import to_jsonable_python
 
 from handraise.errors import HandraiseError, sentence
 from handraise.sdk import private
-from handraise.sdk.adapter import IncomingRequest, Service
+from handraise.sdk.adapter import IncomingRequest, Service, without_made_up_part
 from handraise.sdk.mcp2 import Context, LiveSession, Mcp2Adapter, Mcp2Handler, Mcp2Request
-
-_MADE_UP = re.compile(r"[A-Za-z]+-[0-9a-f]{4}")
-"""FastMCP generates the end of the name of a server without one."""
 
 
 class _ProtocolError(MCPError, ToolError):
@@ -56,9 +52,7 @@ class FastMcp4Adapter(Mcp2Adapter):
     def __init__(self, server: FastMCP[Any]) -> None:
         super().__init__(server)  # type: ignore[arg-type]
         self._fast = server
-        kind = type(server).__name__
-        if self.name.startswith(f"{kind}-") and _MADE_UP.fullmatch(self.name):
-            self.lasting_name = kind
+        self.lasting_name = without_made_up_part(self.name, type(server).__name__)
 
     def install(self, service: Service) -> None:
         super().install(service)

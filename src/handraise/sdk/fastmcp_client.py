@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 
 from handraise.revisions import Revision
-from handraise.sdk.client import Callbacks, Declare, generation, require_legacy
-from handraise.sdk.releases import require_release
+from handraise.sdk.client import Callbacks, Declare, require_legacy
+from handraise.sdk.releases import generation, require_release
 
 require_release("fastmcp")
 

@@ -32,7 +32,7 @@ from mcp.shared.version import SUPPORTED_PROTOCOL_VERSIONS
 from pydantic import ConfigDict, ValidationError
 from pydantic_core import to_jsonable_python
 
-from handraise.errors import HandraiseError, SetupError, is_text_of, sentence
+from handraise.errors import HandraiseError, SetupError, is_text_of
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.sdk import private
@@ -45,6 +45,7 @@ from handraise.sdk.adapter import (
     RequestFailed,
     Service,
     identified,
+    mixed,
 )
 from handraise.sdk.stand_ins import stand_in_of
 from handraise.this_user import local_person
@@ -120,7 +121,7 @@ class Mcp1Adapter:
 
     def as_tool_error(self, error: HandraiseError) -> HandraiseError:
         if not isinstance(error, self._tool_error):
-            error.__class__ = _mixed(type(error), self._tool_error)  # type: ignore[arg-type]
+            error.__class__ = mixed(type(error), self._tool_error)  # type: ignore[arg-type]
         # FastMCP logs an error at the level that it carries. A decline is not a failure of the tool.
         error.__dict__["log_level"] = logging.DEBUG
         return error
@@ -502,9 +503,3 @@ def _person(token: Any, http_request: Any, session_id: str) -> Person:
     if http_request is not None or session_id:
         return Person("", session_id, "anonymous")
     return local_person()
-
-
-@functools.cache
-def _mixed(ours: type[HandraiseError], theirs: type[Exception]) -> type[HandraiseError]:
-    namespace = {"__str__": sentence, "__module__": ours.__module__, "__doc__": ours.__doc__}
-    return type(ours.__name__, (ours, theirs), namespace)

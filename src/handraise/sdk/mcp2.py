@@ -8,7 +8,6 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any, TypeGuard
 
 from mcp.server.auth.middleware.auth_context import auth_context_var, get_access_token
@@ -48,6 +47,7 @@ from handraise.sdk.adapter import (
     RequestFailed,
     Service,
     identified,
+    mixed,
 )
 from handraise.sdk.stand_ins import are_there_any, stand_in_of
 from handraise.this_user import local_person
@@ -127,7 +127,7 @@ class Mcp2Adapter:
     ) -> HandraiseError:
         """Make our error also an instance of theirs. It stays the same object, with the same traceback."""
         if not isinstance(error, theirs):
-            error.__class__ = _mixed(type(error), theirs)  # type: ignore[arg-type]
+            error.__class__ = mixed(type(error), theirs)  # type: ignore[arg-type]
         error.__dict__["error"] = ErrorData(**fault)
         return error
 
@@ -440,12 +440,6 @@ def _capabilities(session: ServerSession, revision: Revision) -> Capabilities:
 def _is_ours(state: object) -> TypeGuard[str]:
     """Whether a requestState is one of our tokens."""
     return isinstance(state, str) and state.startswith(TOKEN_PREFIX)
-
-
-@cache
-def _mixed(ours: type[HandraiseError], *theirs: type[Exception]) -> type[HandraiseError]:
-    namespace = {"__str__": sentence, "__module__": ours.__module__, "__doc__": ours.__doc__}
-    return type(ours.__name__, (ours, *theirs), namespace)
 
 
 def _require_known_middleware(low: Server[Any]) -> None:

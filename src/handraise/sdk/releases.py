@@ -51,3 +51,8 @@ def require_release(package: str) -> int:
     if (problem := problem_with(package)) is not None:
         raise SetupError(problem)
     return int(str(release_of(package)).partition(".")[0])
+
+
+def generation() -> int:
+    """The generation of the installed SDK: 1 for mcp 1.x, 2 for mcp 2.x. SetupError for any other release."""
+    return require_release("mcp")

@@ -15,7 +15,8 @@ from typing import Any, Final, TextIO, TypeAlias
 
 from handraise.revisions import Revision
 from handraise.sdk import private
-from handraise.sdk.client import Declare, generation
+from handraise.sdk.client import Declare
+from handraise.sdk.releases import generation
 from handraise.trace import Direction
 
 Streams: TypeAlias = tuple[Any, Any]

@@ -1,4 +1,8 @@
-"""`once` and `replayable`: the author's declarations for running a handler again."""
+"""`once` and `replayable`: the author's declarations for running a handler again.
+
+A replayable function is known by a name, made from its module and position. The name is kept with every round of its
+calls, so that another process finds the function.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,22 @@ import functools
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import anyio
 
-from handraise.errors import UsageError
-from handraise.server.replayable_registry import declare, mark
+from handraise.calls.rounds import Journal
+from handraise.errors import Ambiguous, StepNotKept, UsageError
+from handraise.sdk.adapter import Adapter
 from handraise.server.served import CURRENT, ServedCall, current_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_MARK: Final = "__handraise_replayable__"
+"""The name under which a function is replayable. `functools.wraps` copies it."""
+_DECLARED: set[str] = set()
+"""The names of all replayable functions in the running code."""
 
 
 def replayable(handler: Callable[P, R]) -> Callable[P, R]:
@@ -24,17 +34,18 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
     Its questions and its `once` steps are then answered from the journal; everything else in it runs again.
     Put it next to the function, below the server's own decorator. A handler that calls the function is not replayable.
     """
-    name = declare(handler)
+    name = _name_of(handler)
+    _DECLARED.add(name)
 
     if inspect.iscoroutinefunction(handler):
 
         @functools.wraps(handler)
         async def replayable_async(*args: P.args, **kwargs: P.kwargs) -> Any:
             if (call := CURRENT.get()) is not None:
-                await call.declare_replayable(name)
+                await _declare(call, name)
             return await cast("Awaitable[Any]", handler(*args, **kwargs))
 
-        mark(replayable_async, name)
+        setattr(replayable_async, _MARK, name)
         return cast("Callable[P, R]", replayable_async)
 
     @functools.wraps(handler)
@@ -43,12 +54,12 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
         if call is None:
             return handler(*args, **kwargs)
         if _is_in_worker_thread():
-            anyio.from_thread.run(call.declare_replayable, name)
+            anyio.from_thread.run(_declare, call, name)
             return handler(*args, **kwargs)
         result = handler(*args, **kwargs)
         return _declared_first(call, name, result) if inspect.isawaitable(result) else result
 
-    mark(replayable_sync, name)
+    setattr(replayable_sync, _MARK, name)
     return cast("Callable[P, R]", replayable_sync)
 
 
@@ -62,8 +73,21 @@ def _is_in_worker_thread() -> bool:
 
 
 async def _declared_first(call: ServedCall, name: str, result: Awaitable[R]) -> R:
-    await call.declare_replayable(name)
+    await _declare(call, name)
     return await result
+
+
+async def _declare(call: ServedCall, name: str) -> None:
+    """Note that a function may run again. If it is the handler, the call may be replayed."""
+    own = call.call
+    if own.replays is not None:  # a replayable function that another one calls
+        return
+    if not await serves(call.runtime.adapter, call.method, call.target, name):
+        return
+    if call.replayed_as not in ("", name):  # another tool of a lowlevel server
+        raise call.raisable(Ambiguous(f"{call.replayed_as} is now {name}"))
+    own.replays = name
+    own.journal = own.journal or Journal()
 
 
 async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -72,16 +96,27 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
     The same key returns the same result, so a loop needs a key for each iteration. In a replayable handler the result
     goes through JSON, the same on the first run and on every later one.
     """
-    call = current_call()
-    journal = call.call.journal
-    if journal is not None and journal.has_done(key):
-        return _given(call, key, journal.result_of(key))
-    with call.step(key):
-        result = step(*args, **kwargs)
-        if inspect.isawaitable(result):
-            result = await result
-        await call.remember(key, _given(call, key, result))
-    return _given(call, key, result)
+    served = current_call()
+    call = served.call
+    if call.journal is not None and call.journal.has_done(key):
+        return _given(served, key, call.journal.result_of(key))
+    if key in served.steps:
+        raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
+    served.steps.add(key)
+    try:
+        with call.step():
+            result = step(*args, **kwargs)
+            if inspect.isawaitable(result):
+                result = await result
+            call.journal = call.journal or Journal()
+            entry = call.journal.done(key, _given(served, key, result))
+            if call.replays is not None:  # written before the handler continues
+                await call.write(entry)
+    except StepNotKept as error:
+        raise served.raisable(error) from error.__cause__
+    finally:
+        served.steps.discard(key)
+    return _given(served, key, result)
 
 
 def _given(call: ServedCall, key: str, result: Any) -> Any:
@@ -97,3 +132,33 @@ def _through_json(key: str, result: Any) -> Any:
             f"the step {key!r} of a replayable handler gave a {type(result).__name__}, which is no JSON value; "
             "return what is needed of it as text, numbers, lists and dictionaries"
         ) from error
+
+
+def is_declared(name: str | None) -> bool:
+    """Whether a function of this name is replayable in the running code."""
+    return name in _DECLARED
+
+
+async def serves(adapter: Adapter, method: str, target: str, name: str | None) -> bool:
+    """Whether the function that serves a request is the replayable one of this name.
+
+    A marked function that the handler calls does not count: the whole handler would run again. The one handler
+    of a lowlevel server cannot be told from its tools, and may call any function that is declared. FastMCP wraps a
+    prompt that takes a Context: the wrapper has its name, and not its mark.
+    """
+    function = await adapter.handler_of(method, target)
+    if (marked := _mark_of(function)) is not None:
+        return marked == name
+    return is_declared(name) and (adapter.one_handler or _name_of(function) == name)
+
+
+def _name_of(function: object) -> str:
+    return f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '')}"
+
+
+def _mark_of(function: object) -> str | None:
+    while function is not None:
+        if isinstance(name := getattr(function, _MARK, None), str):
+            return name
+        function = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
 
-from handraise.calls import TOKEN_PREFIX, CallLimits, Calls, Store
+from handraise.calls import TOKEN_PREFIX, Call, CallBinding, CallLimits, Calls, RoundRecord, Store
+from handraise.calls.ledger_tables import Record
+from handraise.calls.rounds import digest
 from handraise.errors import AnswerNotKept, HandraiseError, StoreError, UsageError
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.revisions import Revision
@@ -21,8 +23,9 @@ from handraise.sdk.adapter import Adapter, Identify, IncomingRequest, Result
 from handraise.sdk.choose import session_request
 from handraise.server.endings import fault_of
 from handraise.server.flows import Flows
-from handraise.server.served import RoundRetry, ServedCall
-from handraise.wire import dump_input_required
+from handraise.server.replay import serves
+from handraise.server.served import ServedCall, binding_of
+from handraise.wire import dump_input_required, parse_input_responses
 
 if TYPE_CHECKING:
     from handraise.server.pages_host import Hosting, PageHost
@@ -183,6 +186,46 @@ class Runtime:
             except Exception as error:
                 unknown = not isinstance(error, HandraiseError)
                 logger.error("a part of the server could not be closed: %s", error, exc_info=unknown)
+
+
+class RoundRetry:
+    """A request that echoes our `requestState`, with its answers."""
+
+    def __init__(self, runtime: Runtime, request: IncomingRequest, token: str) -> None:
+        self._runtime, self._request = runtime, request
+        self.token = token
+        self.responses: dict[str, Any] = parse_input_responses(request.params.get("inputResponses"))
+        self.said: str = digest(self.responses)
+        self.binding: CallBinding = binding_of(request, runtime.name)
+
+    def attach(self, call: Call) -> None:
+        """Make this the live request of a suspended call, before the call goes on."""
+        assert isinstance(call.handler, ServedCall)
+        call.handler.attach(self._request)
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether this request's handler is the one that asked, and is replayable."""
+        if record.handler is None:
+            return False
+        bound = record.binding
+        return await serves(self._runtime.adapter, bound.method, bound.target, record.handler)
+
+    def replay(self, record: RoundRecord) -> Call:
+        """Run the handler of a call whose task is gone once more."""
+        served = ServedCall(self._runtime, self._request, replay=True)
+        served.brought = frozenset(self.responses)
+        served.replay(record)
+        return served.call
+
+    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
+        """The ledger events that commit with the use of the round, if there is a ledger."""
+        recorder = self._runtime.recorder
+        return () if recorder is None else recorder.round_taken(self._request, of, answers)
+
+    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The ledger events that commit with the end of a round whose answers nobody can use."""
+        recorder = self._runtime.recorder
+        return () if recorder is None else recorder.round_lost(self._request, record)
 
 
 RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from handraise.calls import Call, CallBinding, RoundRecord
 from handraise.calls.ledger_tables import Record
-from handraise.calls.rounds import Journal, digest, keyed_id, pin_of
+from handraise.calls.rounds import digest, keyed_id, pin_of
 from handraise.errors import (
-    Ambiguous,
     DefinitionError,
     HandraiseError,
     Mode,
     NotSupported,
-    StepNotKept,
     TooManyQuestions,
     UsageError,
 )
@@ -37,7 +35,6 @@ from handraise.server.endings import (
     is_error,
     is_made_of,
 )
-from handraise.server.replayable_registry import serves
 from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
@@ -79,11 +76,13 @@ class ServedCall:
         self.brought: frozenset[str] = frozenset()
         """The keys that the retry of a replayed call answers."""
         self._channel: Channel | None = None
-        self._replays = ""
+        self.replayed_as: str = ""
+        """The name of the handler that a replay runs again."""
         self._seed = f"{request.session_id} {request.id!r}"
         self._asked = 0
         self._numbered = 0
-        self._steps: set[str] = set()
+        self.steps: set[str] = set()
+        """The `once` steps that run now."""
 
     @property
     def person(self) -> Person:
@@ -135,7 +134,7 @@ class ServedCall:
 
     def replay(self, record: RoundRecord) -> None:
         """Run the handler again whose task is gone, with the journal of its last round."""
-        self._replays = record.handler or ""
+        self.replayed_as = record.handler or ""
         self.call.restore(record)
         context = contextvars.copy_context()
         context.run(CURRENT.set, self)
@@ -271,40 +270,6 @@ class ServedCall:
 
     # The journal.
 
-    async def declare_replayable(self, name: str) -> None:
-        """Note that a function may run again. If it is the handler, the call may be replayed."""
-        call = self.call
-        if call.replays is not None:  # a replayable function that another one calls
-            return
-        if not await serves(self.runtime.adapter, self.method, self.target, name):
-            return
-        if self._replays not in ("", name):  # another tool of a lowlevel server
-            raise self.raisable(Ambiguous(f"{self._replays} is now {name}"))
-        call.replays = name
-        call.journal = call.journal or Journal()
-
-    @contextmanager
-    def step(self, key: str) -> Iterator[None]:
-        """While a `once` step runs."""
-        if key in self._steps:
-            raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
-        self._steps.add(key)
-        try:
-            with self.call.step():
-                yield
-        except StepNotKept as error:
-            raise self.raisable(error) from error.__cause__
-        finally:
-            self._steps.discard(key)
-
-    async def remember(self, key: str, value: Any) -> None:
-        """Write a `once` result to the journal before the handler continues."""
-        call = self.call
-        call.journal = call.journal or Journal()
-        entry = call.journal.done(key, value)
-        if call.replays is not None:
-            await call.write(entry)
-
     async def judge(self, said: object, verdict: Callable[[], Awaitable[str | None]]) -> str | None:
         """The author's verdict on an answer. A replay uses the verdict of the first run."""
         call = self.call
@@ -322,46 +287,6 @@ class ServedCall:
         call = self.call
         if call.replays is not None and call.journal is not None:
             await call.write(call.journal.answered(key, pin_of(request), answer))
-
-
-class RoundRetry:
-    """A request that echoes our `requestState`, with its answers."""
-
-    def __init__(self, runtime: Runtime, request: IncomingRequest, token: str) -> None:
-        self._runtime, self._request = runtime, request
-        self.token = token
-        self.responses: dict[str, Any] = parse_input_responses(request.params.get("inputResponses"))
-        self.said: str = digest(self.responses)
-        self.binding: CallBinding = binding_of(request, runtime.name)
-
-    def attach(self, call: Call) -> None:
-        """Make this the live request of a suspended call, before the call goes on."""
-        assert isinstance(call.handler, ServedCall)
-        call.handler.attach(self._request)
-
-    async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether this request's handler is the one that asked, and is replayable."""
-        if record.handler is None:
-            return False
-        bound = record.binding
-        return await serves(self._runtime.adapter, bound.method, bound.target, record.handler)
-
-    def replay(self, record: RoundRecord) -> Call:
-        """Run the handler of a call whose task is gone once more."""
-        served = ServedCall(self._runtime, self._request, replay=True)
-        served.brought = frozenset(self.responses)
-        served.replay(record)
-        return served.call
-
-    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
-        """The ledger events that commit with the use of the round, if there is a ledger."""
-        recorder = self._runtime.recorder
-        return () if recorder is None else recorder.round_taken(self._request, of, answers)
-
-    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
-        """The ledger events that commit with the end of a round whose answers nobody can use."""
-        recorder = self._runtime.recorder
-        return () if recorder is None else recorder.round_lost(self._request, record)
 
 
 CURRENT: ContextVar[ServedCall | None] = ContextVar("handraise_call", default=None)

@@ -14,7 +14,7 @@ from handraise.ledger import Ledger, LedgerEvent, ServerRecord
 from handraise.ledger.ledger import QuestionFate, SigningStore
 from handraise.ledger.trail import Trail
 from handraise.server.question_record import question_id, stem_of, stem_of_question
-from handraise.server.replayable_registry import is_declared
+from handraise.server.replay import is_declared
 
 
 class UnfinishedQuestions:

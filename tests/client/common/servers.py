@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from handraise import Handraise, UrlQuestion, ask
 from handraise.revisions import Revision
-from handraise.sdk.client import generation
+from handraise.sdk.releases import generation
 from handraise.server.served import current_call
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])

@@ -23,7 +23,8 @@ from handraise.errors import SetupError
 from handraise.policy import Policy
 from handraise.questions import Origin, Person
 from handraise.revisions import Revision
-from handraise.sdk.client import completed_elicitation, generation, protocol_error
+from handraise.sdk.client import completed_elicitation, protocol_error
+from handraise.sdk.releases import generation
 from handraise.sdk.streams import command_line, transport_to
 from handraise.testing import ScriptedPerson, connect
 from handraise.this_user import local_person

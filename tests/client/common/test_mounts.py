@@ -11,7 +11,8 @@ from tests.client.common.servers import KINDS, REVISIONS, URL
 from handraise import Accepted, Cancelled, Declined, Handraise, UrlQuestion, ask
 from handraise.guards import guard
 from handraise.revisions import Revision
-from handraise.sdk.client import fault_of, generation, protocol_error
+from handraise.sdk.client import fault_of, protocol_error
+from handraise.sdk.releases import generation
 from handraise.testing import ScriptedPerson, connect
 
 pytestmark = [
