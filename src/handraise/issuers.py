@@ -1,4 +1,8 @@
-"""Requests to authorization servers: JSON from the asked address only, trusted signatures, and a token's audience."""
+"""Requests to authorization servers: JSON from the asked address only, trusted signatures, and a token's audience.
+
+URLs from outsiders may lead to public addresses only. The attack (server-side request forgery): an outsider names an
+address of a machine that only we can reach.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A form: its fields, its rules for a good answer, and what the author gets out of one."""
+"""A form: its fields, its rules for a good answer, and what the author gets out of one.
+
+Properties are written in full, as 2025-11-25 knows them. `dump_form` leaves out what another revision lacks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""From a Python type to a field, and from the field's answer back to the type's value."""
+"""From a Python type to a field, and from the field's answer back to the type's value.
+
+Constraints are read by their attributes (`ge`, `min_length`, `pattern`, …), so those of annotated-types and of pydantic
+both work, and neither has to be imported.
+"""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from handraise.guards.consent import guard
     from handraise.guards.decide import Guard
-    from handraise.guards.decorator import guard
     from handraise.guards.sql import Catalogue, SqlGuard
 
 __all__ = ["Catalogue", "Guard", "SqlGuard", "guard"]
 
-_HOMES = {"guard": "decorator", "Guard": "decide", "Catalogue": "sql", "SqlGuard": "sql"}
+_HOMES = {"guard": "consent", "Guard": "decide", "Catalogue": "sql", "SqlGuard": "sql"}
 
 
 def __getattr__(name: str) -> Any:

@@ -45,7 +45,6 @@ from typing import Final
 
 from handraise.calls.ledger_tables import Anchor, Draft, EventColumns, Head
 from handraise.errors import StoreError
-from handraise.ledger.canonical import dump_plain
 from handraise.ledger.checkpoints import (
     HASH,
     NO_NOTE,
@@ -56,6 +55,7 @@ from handraise.ledger.checkpoints import (
     leaf_hash,
     note_hash,
 )
+from handraise.ledger.events import dump_plain
 
 _HEAD: Final = b"handraise/ledger/head\n"
 _WAITING: Final = b"handraise/ledger/event that waits\n"

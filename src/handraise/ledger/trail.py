@@ -15,7 +15,6 @@ from handraise.calls.ledger_tables import Record, StoredContent
 from handraise.calls.rounds import canonical, digest
 from handraise.errors import LedgerError
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, dump_form
-from handraise.ledger.canonical import plain_of
 from handraise.ledger.events import (
     AnswerUse,
     CallEnd,
@@ -28,6 +27,7 @@ from handraise.ledger.events import (
     RequestRecord,
     ServerRecord,
     dump_members,
+    plain_of,
 )
 from handraise.questions import FormQuestion, Origin, Person, Question
 from handraise.revisions import Revision

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         RateLimits,
         sameness_of,
     )
-    from handraise.policy.policy import Policy
+    from handraise.policy.policy import Policy, standard_rules
     from handraise.policy.rules import (
         ALLOW,
         Counts,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         warn,
     )
     from handraise.policy.settings import Settings
-    from handraise.policy.standard import standard_rules
     from handraise.policy.tables import CancelIt, Headless, Park, RunHook
 
 __all__ = [
@@ -78,7 +77,7 @@ _HOMES = {
     **dict.fromkeys(("CancelIt", "Headless", "Park", "RunHook"), "tables"),
     "Policy": "policy",
     "Settings": "settings",
-    "standard_rules": "standard",
+    "standard_rules": "policy",
 }
 """The module of each name that is not in `rules`."""
 

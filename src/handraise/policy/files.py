@@ -1,6 +1,7 @@
-"""The files: reading the configuration, keeping a person's own rules.
+"""The configuration file, and the file of a person's own rules.
 
-With `places`, the only module of the policy that touches the file system.
+Nothing is guessed: an unknown key, a wrong type or a value out of bounds refuses the whole configuration file.
+With `places`, this is the only module of the policy that touches the file system.
 """
 
 from __future__ import annotations

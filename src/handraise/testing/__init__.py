@@ -13,10 +13,9 @@ with contextlib.suppress(ImportError):
         "handraise.testing.stores", "handraise.testing.part_contracts", "handraise.testing.ledgers"
     )
 
-from handraise.testing.clients import assert_nothing_runs_before_consent, connect
 from handraise.testing.ledgers import LedgerContract
 from handraise.testing.part_contracts import SecretsContract, TicketsContract
-from handraise.testing.people import ScriptedPerson
+from handraise.testing.people import ScriptedPerson, assert_nothing_runs_before_consent, connect
 from handraise.testing.stores import StoreContract
 
 __all__ = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from handraise.urls.files import dump_file_uri, parse_file_uri
 from handraise.urls.inspect import REASONS, Inspection, Reason, UrlVerdict, inspect_url, require_safe_url
 from handraise.urls.open import HINDRANCES, NotOpened, Opened, open_url
-from handraise.urls.parse import UrlPiece
+from handraise.urls.parse import UrlPiece, dump_file_uri, parse_file_uri
 
 __all__ = [
     "HINDRANCES",

@@ -1,4 +1,4 @@
-"""Links that imitate a well-known name: look-alikes, typing errors, names at the wrong place."""
+"""Links that imitate a well-known name, and tricks of spelling that a browser repairs and a person misreads."""
 
 from __future__ import annotations
 

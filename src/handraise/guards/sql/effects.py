@@ -1,4 +1,8 @@
-"""Read a text of SQL: its statements, their actions, and the tables and columns they reach."""
+"""Read a text of SQL: its statements, their actions, and the tables and columns they reach.
+
+A person who is asked about a statement reads the names of its actions before its text. A statement with an action that
+has no name is refused, so that no change hides in a part of the text that a person does not see.
+"""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from handraise.forms import Field, Flag, Form, Number, Text
 from handraise.lint.question_sites import QuestionSite, all_question_sites
 from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFile, written_text
 from handraise.lint.written_forms import WrittenField, WrittenForm, written_form
+from handraise.policy.policy import urls_in_text
 from handraise.policy.rules import Facts
-from handraise.policy.standard import urls_in_text
 from handraise.policy.tables import FormSettings
 from handraise.questions import FormQuestion, Origin
 from handraise.secrets import judge_form
