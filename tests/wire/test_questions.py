@@ -199,6 +199,9 @@ def test_an_author_learns_every_way_in_which_a_question_is_too_large() -> None:
     ]
     assert check_size(FormQuestion("x" * 65_536, Form.by_hand(*fields[1:]))) == ()
     assert check_size(UrlQuestion("x" * 20_000, "https://example.org/")) == ()
+    assert check_size(FormQuestion("How much?", Form.by_hand(Text("t"))), Limits(bytes=50)) == (
+        "The question has more than 50 bytes.",
+    )
 
 
 def test_hints_travel_with_a_question_and_do_not_change_it() -> None:

@@ -87,20 +87,6 @@ async def test_a_retry_without_the_answer_is_shown_the_question_again(place: Pla
             assert await did(rounds, run) == "1"
 
 
-@pytest.mark.shows("C5", "F6")
-@modern
-async def test_an_answer_that_does_not_fit_is_asked_again(place: Place) -> None:
-    async with by_hand(place.target()) as rounds:
-        for way, run in place.runs():
-            first = await way.by_hand(rounds, "stepped", run)
-            again = await way.answered(rounds, "stepped", run, first, answer=5)
-            [asked] = again["inputRequests"].values()
-            assert "could not be used" in asked["params"]["message"]
-            assert await did(rounds, run) == ""
-            await way.answered(rounds, "stepped", run, again, answer="1")
-            assert await did(rounds, run) == "1"
-
-
 @pytest.mark.shows("C10")
 @modern
 async def test_an_answer_that_comes_before_its_question_is_used_only_where_the_author_allows_it(
