@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import psycopg
 import pytest
@@ -46,6 +46,18 @@ KILLED = """
 
     asyncio.run(main(*sys.argv[1:]))
 """
+
+
+@pytest.fixture
+def url(postgres: PostgresServer) -> str:
+    return postgres.new_database()
+
+
+@pytest.fixture
+async def ledger(url: str) -> AsyncIterator[Ledger]:
+    made = Ledger.of(PostgresStore(url, keys=[KEY]))
+    yield made
+    await made.store.aclose()
 
 
 def be_killed(url: str) -> None:
@@ -198,9 +210,7 @@ async def test_every_change_to_a_ledger_in_a_database_is_found(postgres: Postgre
         "CREATE RULE planted AS ON INSERT TO contents DO INSTEAD NOTHING",
     ],
 )
-async def test_a_table_that_is_not_ours_is_found(postgres: PostgresServer, made: str) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+async def test_a_table_that_is_not_ours_is_found(url: str, ledger: Ledger, made: str) -> None:
     await fill(ledger, 1)
     await ledger.place()
     assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
@@ -208,13 +218,10 @@ async def test_a_table_that_is_not_ours_is_found(postgres: PostgresServer, made:
     report = await verify(ledger)
     assert report.verdict is LedgerVerdict.BROKEN
     assert "is not the one that Handraise made" in report.findings[0].sentence
-    await ledger.store.aclose()
 
 
 @pytest.mark.shows("G4")
-async def test_an_event_that_waits_for_its_place_cannot_be_changed_or_added(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+async def test_an_event_that_waits_for_its_place_cannot_be_changed_or_added(url: str, ledger: Ledger) -> None:
     await fill(ledger, 1)
     await ledger.place()
     await ledger.tables.record([a_trail(ledger, 2).asked()])
@@ -233,15 +240,13 @@ async def test_an_event_that_waits_for_its_place_cannot_be_changed_or_added(post
     copy = "SELECT '\\x00'::bytea, body, question, open, writer, kept, mac FROM events WHERE number = 1"
     change(url, f"INSERT INTO events (id, body, question, open, writer, kept, mac) {copy}")
     assert (await verify(ledger)).verdict is LedgerVerdict.BROKEN
-    await ledger.store.aclose()
 
 
 @pytest.mark.shows("G4")
 async def test_an_event_that_is_removed_before_it_has_a_place_is_missed_by_its_node(
-    postgres: PostgresServer,
+    url: str,
+    ledger: Ledger,
 ) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     await fill(ledger, 1)
     await ledger.place()
     assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
@@ -256,7 +261,6 @@ async def test_an_event_that_is_removed_before_it_has_a_place_is_missed_by_its_n
     assert finding.sentence.startswith("1 events were removed before they had a place, as of")
     await ledger.place()
     assert len(await ledger.tables.notes()) == 1  # it says so once
-    await ledger.store.aclose()
 
 
 _SWALLOWING = (
@@ -271,10 +275,9 @@ _SWALLOWING = (
 
 @pytest.mark.shows("G4")
 async def test_an_event_that_triggers_swallowed_is_missed_when_they_are_gone(
-    postgres: PostgresServer,
+    url: str,
+    ledger: Ledger,
 ) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     await fill(ledger, 1)
     await ledger.place()
     change(url, *_SWALLOWING)
@@ -285,7 +288,6 @@ async def test_an_event_that_triggers_swallowed_is_missed_when_they_are_gone(
     await ledger.place()
     (finding,) = (await verify(ledger)).findings
     assert finding.sentence.startswith("1 events were removed before they had a place, as of")
-    await ledger.store.aclose()
 
 
 async def test_events_that_retention_removed_on_another_node_are_not_missed(postgres: PostgresServer) -> None:
@@ -301,9 +303,7 @@ async def test_events_that_retention_removed_on_another_node_are_not_missed(post
 
 
 @pytest.mark.shows("G4", "G5")
-async def test_nobody_keeps_an_event_out_by_adding_one_of_its_id(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+async def test_nobody_keeps_an_event_out_by_adding_one_of_its_id(url: str, ledger: Ledger) -> None:
     await fill(ledger, 1)
     decided = ledger.trail("q_9", ABOUT, None, again=True).decided("accept", "human")
     await ledger.record(decided)
@@ -320,13 +320,10 @@ async def test_nobody_keeps_an_event_out_by_adding_one_of_its_id(postgres: Postg
         )
     with pytest.raises(StoreError, match="not written with the ledger's key"):
         await ledger.record(later)
-    await ledger.store.aclose()
 
 
 @pytest.mark.shows("G4")
-async def test_a_tree_that_was_removed_is_not_made_anew_over_fewer_events(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
+async def test_a_tree_that_was_removed_is_not_made_anew_over_fewer_events(url: str, ledger: Ledger) -> None:
     await fill(ledger, 2)
     await ledger.place()
     await ledger.store.aclose()
@@ -346,10 +343,9 @@ async def test_a_tree_that_was_removed_is_not_made_anew_over_fewer_events(postgr
 
 @pytest.mark.shows("G4")
 async def test_a_node_that_lives_writes_nothing_on_top_of_a_database_that_was_put_back(
-    postgres: PostgresServer,
+    url: str,
+    ledger: Ledger,
 ) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     await fill(ledger, 1)
     await ledger.place()
     change(url, "CREATE SCHEMA saved", "CREATE TABLE saved.head AS TABLE head")
@@ -370,15 +366,12 @@ async def test_a_node_that_lives_writes_nothing_on_top_of_a_database_that_was_pu
         await verify(ledger)
     ).verdict is LedgerVerdict.SOUND  # by its key alone; so keep a checkpoint elsewhere
     assert (await verify(ledger, parse_notes(note))).verdict is LedgerVerdict.BROKEN
-    await ledger.store.aclose()
 
 
 @pytest.mark.shows("G6")
 async def test_the_commands_read_a_ledger_in_a_database(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    url: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     await fill(ledger, 2)
     await ledger.aclose()
     monkeypatch.setenv("HANDRAISE_STORE_KEYS", KEY)
@@ -396,10 +389,8 @@ async def test_the_commands_read_a_ledger_in_a_database(
 
 @pytest.mark.shows("G4b")
 async def test_erasing_says_what_a_database_keeps_outside_of_its_tables(
-    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    url: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = postgres.new_database()
-    ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     await fill(ledger, 1)
     await ledger.aclose()
     monkeypatch.setenv("HANDRAISE_STORE_KEYS", KEY)
