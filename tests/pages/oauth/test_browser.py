@@ -129,7 +129,7 @@ async def test_an_account_is_connected_by_its_person_and_its_tokens_appear_nowhe
         await expect(others.locator("h1")).to_have_text("This page is for somebody else")
         await signed_in(page, link)
         await expect(page.locator("h1")).to_have_text("Connect your Issue Place account")
-        for named in ("create_issue", "Read your name", "unverified name"):
+        for named in ("create_issue", "Read your name", "Nobody has verified this name."):
             await expect(page.locator("main")).to_contain_text(named)
         await page.get_by_role("link", name="Go on to").click()
         await answer(page, "accept")
