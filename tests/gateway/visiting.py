@@ -7,6 +7,7 @@ import os
 import pty
 import socket
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,8 +56,12 @@ def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What somebody gets who does this at a terminal of their own."""
     child, terminal = pty.fork()
     if child == 0:
-        os.write(1, json.dumps(do()).encode())
-        os._exit(0)
+        try:
+            os.write(1, json.dumps(do()).encode())
+        except BaseException:
+            os.write(1, traceback.format_exc().encode())  # the parent reads no JSON, and shows it
+        finally:
+            os._exit(0)  # always: a child that goes on would be a second worker of this test run
     shown = b""
     try:
         while chunk := os.read(terminal, 4096):
@@ -65,6 +70,7 @@ def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         pass
     os.close(terminal)
     os.waitpid(child, 0)
+    assert shown.startswith(b"{"), shown.decode()
     seen: dict[str, Any] = json.loads(shown)
     return seen
 
