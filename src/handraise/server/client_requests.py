@@ -115,7 +115,7 @@ class FormRequest(Generic[T]):
         if again is not None:
             right = again.right if self.question.confirms is None else {}
             hints = replace(hints, problems=again.problems, last_answer=right)
-        params = dump_question(replace(self.question, hints=hints), revision)
+        params = dump_question(self.question, revision, hints)
         if again is not None:
             params["message"] = with_reasons(params["message"], again.reasons, self.longest_message)
             params["requestedSchema"] = _with_defaults(params["requestedSchema"], right, revision)
@@ -173,7 +173,7 @@ class UrlRequest:
     ) -> dict[str, Any]:
         left = max(0.0, self.deadline - time.monotonic()) if self.deadline else timeout
         hints = replace(self.question.hints, expires_in=left)
-        params = dump_question(replace(self.question, hints=hints), revision)
+        params = dump_question(self.question, revision, hints)
         if again is not None:  # the person's answer was not wrong
             params["message"] = "\n\n".join((self.question.message, *again.reasons))
         return {"method": "elicitation/create", "params": params}
@@ -189,7 +189,7 @@ class UrlRequest:
         """
         if self.question.elicitation_id is not None:
             return self
-        about = f"link {digest([call.runtime.hosting.name, call.person.key, self.question.url])}"
+        about = f"link {digest([call.runtime.name, call.person.key, self.question.url])}"
         chosen = await call.runtime.flows.known_id(about)
         return replace(self, question=replace(self.question, elicitation_id=chosen), about=about)
 
@@ -202,13 +202,13 @@ class UrlRequest:
         """The same link with an id, if the author chose none."""
         if self.question.elicitation_id is not None:
             return self
-        chosen = call.new_elicitation_id(self.question.url)
+        chosen = call.channel.new_elicitation_id(self.question.url)
         return replace(self, question=replace(self.question, elicitation_id=chosen))
 
     async def begin(self, call: ServedCall, timeout: float) -> UrlRequest:
         if self.deadline:
             return self
-        chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
+        chosen = self.question.elicitation_id or call.channel.new_elicitation_id(self.question.url)
         chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
         question = replace(self.question, elicitation_id=chosen)
         return replace(self, question=question, deadline=time.monotonic() + timeout)

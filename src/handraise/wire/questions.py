@@ -20,11 +20,11 @@ from handraise.forms import (
     DEFAULT_LIMITS,
     Choice,
     Choices,
+    Field,
     Form,
     Limits,
     check_answer,
     dump_form,
-    measure,
     parse_form,
     require_bounded,
     require_message,
@@ -35,8 +35,10 @@ from handraise.revisions import Revision
 from handraise.wire.messages import ELICIT, LIST_ROOTS, SAMPLE
 
 
-def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
-    """The params of a question, with only what the revision knows.
+def dump_question(
+    question: Question, revision: Revision, hints: QuestionHints | None = None
+) -> dict[str, Any]:
+    """The params of a question, with only what the revision knows, and with these hints instead of its own.
 
     NotSupported when the revision has no such question; UsageError when 2025-11-25 needs an id for it.
     """
@@ -50,7 +52,7 @@ def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
             params = _dump_url(question, revision)
         case _:
             assert_never(question)
-    if meta := dump_question_hints(question.hints):
+    if meta := dump_question_hints(hints or question.hints):
         params["_meta"] = meta
     return params
 
@@ -93,13 +95,16 @@ def check_size(question: Question, limits: Limits = DEFAULT_LIMITS) -> tuple[str
     found = []
     try:
         require_message(question.message, limits)
-        if measure(dump_question(question, Revision.NOVEMBER_2025)) > limits.bytes:
-            found.append(f"The question has more than {limits.bytes:,} bytes.")
     except WireError as error:
         found.append(str(error))
-    except (NotSupported, UsageError):
-        pass  # a link without an id has nothing else to measure
-    fields = question.form.fields if isinstance(question, FormQuestion) else ()
+    fields: Sequence[Field] = ()
+    match question:
+        case FormQuestion(form=form):
+            fields, rest = form.fields, form.size
+        case UrlQuestion(url=url):
+            rest = len(url)
+    if len(question.message.encode("utf-8", "surrogatepass")) + rest > limits.bytes:
+        found.append(f"The question has more than {limits.bytes:,} bytes.")
     if len(fields) > limits.fields:
         found.append(
             f"The form has {len(fields)} fields; {limits.fields} are allowed. Ask in several questions."
