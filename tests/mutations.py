@@ -132,17 +132,19 @@ def tests_of(package: str) -> Path | None:
     return next((path for path in (TESTS / package, TESTS / f"test_{package}.py") if path.exists()), None)
 
 
-def steps(mutation: Mutation) -> Iterator[tuple[Path, str, list[Path]]]:
-    """Tests to run until one fails: a file or folder, which of its tests, and what ran before."""
+def steps(mutation: Mutation) -> Iterator[tuple[list[Path], str, list[Path]]]:
+    """Tests to run until one fails: files or folders, which of their tests, and files that ran before."""
     module = mutation.path.relative_to(PACKAGE)
     package = tests_of(mutation.package)
     assert package is not None
-    before: list[Path] = []
-    for path in (TESTS / module.parent / f"test_{module.name}", TESTS / module.parent, package):
-        if path.exists() and path not in before and path != TESTS:
-            yield path, QUICK, before
-            before.append(path)
-    yield package, SLOW, []
+    dotted = ".".join(("handraise", *module.with_suffix("").parts))
+    mirror = TESTS / module.parent / f"test_{module.name}"
+    importers = [path for path in sorted(package.rglob("test_*.py")) if f"{dotted} " in path.read_text()]
+    nearest = [mirror] * mirror.exists() or importers
+    if nearest:
+        yield nearest, QUICK, []
+    yield [package], QUICK, nearest
+    yield [package], SLOW, []
 
 
 def noticed_by(mutation: Mutation, copy: Path) -> str | None:
@@ -150,8 +152,10 @@ def noticed_by(mutation: Mutation, copy: Path) -> str | None:
     target = copy / "handraise" / mutation.path.relative_to(PACKAGE)
     target.write_bytes(mutation.applied())
     try:
-        for path, marks, before in steps(mutation):
-            failed = _first_failure(copy, str(path), "-m", marks, *(f"--ignore={each}" for each in before))
+        for paths, marks, before in steps(mutation):
+            failed = _first_failure(
+                copy, *map(str, paths), "-m", marks, *(f"--ignore={each}" for each in before)
+            )
             if failed is not None:
                 return failed
         return None
@@ -189,11 +193,13 @@ def main() -> None:
     )
     parser.add_argument("--count", type=int, default=200, help="how many behaviours to break")
     parser.add_argument("--seed", type=int, default=1, help="the same seed breaks the same behaviours")
-    parser.add_argument("--only", default="", help="only this package")
+    parser.add_argument("--only", nargs="*", default=[], help="only these packages")
     parser.add_argument("--json", type=Path, help="the file of results, which is read first and goes on")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no change after this time")
     given = parser.parse_args()
-    picked = [each for each in chosen(given.count, given.seed) if given.only in {"", each.package}]
+    picked = [
+        each for each in chosen(given.count, given.seed) if not given.only or each.package in given.only
+    ]
     results: list[dict[str, Any]] = []
     if given.json is not None and given.json.exists():
         results = json.loads(given.json.read_text())
@@ -201,6 +207,7 @@ def main() -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
+        copy.chmod(0o755)  # some tests look at it as another user
         shutil.copytree(PACKAGE, copy / "handraise")
         for mutation in picked:
             start = time.monotonic()
