@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import socket
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.forking import fork_at_terminal
 
 from handraise.desks import Decision
 from handraise.desks.remote import dump_decision
@@ -54,14 +54,7 @@ def answer(at: Path, **content: str) -> None:
 
 def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What somebody gets who does this at a terminal of their own."""
-    child, terminal = pty.fork()
-    if child == 0:
-        try:
-            os.write(1, json.dumps(do()).encode())
-        except BaseException:
-            os.write(1, traceback.format_exc().encode())  # the parent reads no JSON, and shows it
-        finally:
-            os._exit(0)  # always: a child that goes on would be a second worker of this test run
+    child, terminal = fork_at_terminal(lambda: os.write(1, json.dumps(do()).encode()))
     shown = b""
     try:
         while chunk := os.read(terminal, 4096):
@@ -70,7 +63,6 @@ def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         pass
     os.close(terminal)
     os.waitpid(child, 0)
-    assert shown.startswith(b"{"), shown.decode()
     seen: dict[str, Any] = json.loads(shown)
     return seen
 
