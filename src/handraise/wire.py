@@ -36,9 +36,6 @@ from handraise.forms import (
 from handraise.questions import NO_HINTS, Action, Buttons, FormQuestion, Question, QuestionHints, UrlQuestion
 from handraise.revisions import Revision
 
-ELICIT: Final = "elicitation/create"
-COMPLETE: Final = "notifications/elicitation/complete"
-
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 """Also: a mode that the client did not declare (2025-06-18, 2025-11-25)."""

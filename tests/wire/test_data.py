@@ -12,7 +12,6 @@ from handraise.forms import Choice, Choices, Flag, Text
 from handraise.questions import FormQuestion, UrlQuestion
 from handraise.revisions import Revision
 from handraise.wire import (
-    ELICIT,
     MISSING_CAPABILITY,
     URL_REQUIRED,
     WireAnswer,
@@ -47,7 +46,7 @@ def each(kind: str) -> pytest.MarkDecorator:
 @each("request")
 def test_every_request_comes_back_as_it_was(message: dict[str, Any], revision: Revision) -> None:
     params = message["params"]
-    if message["method"] == ELICIT:
+    if message["method"] == "elicitation/create":
         assert dump_question(parse_question(params, revision), revision) == params
     else:
         responses = parse_input_responses(params["inputResponses"])
@@ -64,7 +63,7 @@ def test_every_result_comes_back_as_it_was(message: dict[str, Any], revision: Re
         return
     requests = result.get("inputRequests", {})
     for request in requests.values():
-        if request["method"] == ELICIT:
+        if request["method"] == "elicitation/create":
             params = request["params"]
             assert dump_question(parse_question(params, revision), revision) == params
     assert dump_input_required(requests, result.get("requestState")) == result

@@ -8,15 +8,9 @@ import sys
 import pytest
 from mcp_types import INVALID_PARAMS as SDK_INVALID_PARAMS
 from mcp_types import METHOD_NOT_FOUND as SDK_METHOD_NOT_FOUND
-from mcp_types import (
-    ElicitCompleteNotification,
-    ElicitRequest,
-)
 from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
 
 from handraise.wire import (
-    COMPLETE,
-    ELICIT,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
@@ -33,11 +27,6 @@ def test_the_codes_are_the_sdks() -> None:
         MISSING_REQUIRED_CLIENT_CAPABILITY,
         URL_ELICITATION_REQUIRED,
     )
-
-
-def test_the_methods_are_the_sdks() -> None:
-    models = (ElicitRequest, ElicitCompleteNotification)
-    assert [model.model_fields["method"].default for model in models] == [ELICIT, COMPLETE]
 
 
 def test_the_wire_needs_neither_the_sdk_nor_pydantic() -> None:
