@@ -31,10 +31,10 @@ from handraise.errors import (
     UsageError,
 )
 from handraise.forms import DEFAULT_LIMITS, Flag, Limits, Text
-from handraise.questions import FormQuestion, UrlQuestion, with_reasons
+from handraise.questions import Buttons, FormQuestion, UrlQuestion, with_reasons
 from handraise.revisions import Revision
 from handraise.server.client_requests import FormRequest, Unusable, UrlRequest
-from handraise.wire import Buttons, parse_question
+from handraise.wire import parse_question
 
 ORDER = accept(item="tea", count=2, gift=False)
 RUNS = count()

@@ -12,7 +12,7 @@ from handraise.errors import DefinitionError
 from handraise.forms import Flag, Form, Integer, Text
 from handraise.questions import NO_HINTS, Buttons, FormQuestion, QuestionHints
 from handraise.revisions import Revision
-from handraise.wire.questions import (
+from handraise.wire import (
     QUESTION_HINTS,
     REFUSALS,
     REFUSED,
