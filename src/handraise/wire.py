@@ -293,20 +293,20 @@ def dump_question_hints(hints: QuestionHints) -> dict[str, Any]:
 def parse_question_hints(meta: object, form: Form[Any] | None = None) -> QuestionHints:
     """The hints in a question's `_meta`. It is untrusted: a malformed hint counts as absent.
 
-    Values of a last answer count only where they fit the `form`, and never in a confirmation.
+    Values of a last answer count only where they fit the `form`, and never in a confirmation or before a guard.
     """
     told = meta.get(QUESTION_HINTS) if isinstance(meta, Mapping) else None
     if not isinstance(told, Mapping):
         return NO_HINTS
-    buttons = told.get("buttons")
+    buttons, guard = told.get("buttons"), told.get("guard") is True
     return QuestionHints(
         _parse_time(told.get("expiresIn")),
         Buttons(_parse_button(buttons.get("yes")), _parse_button(buttons.get("no")))
         if isinstance(buttons, Mapping)
         else Buttons(),
         _parse_problems(told.get("problems")),
-        {} if form is None else _parse_last_answer(told.get("lastAnswer"), form),
-        told.get("guard") is True,
+        {} if form is None or guard else _parse_last_answer(told.get("lastAnswer"), form),
+        guard,
     )
 
 
