@@ -184,6 +184,15 @@ def unknown_target(id: Id | None) -> Message:
     return error_response(id, -32602, "None of the servers has this.")
 
 
+MOST_ROUNDS: Final = 20
+"""How often a server may ask in one call. The attack: it asks for ever what the policy refuses, which nobody sees."""
+
+
+def too_many_rounds(id: Id | None) -> Message:
+    """The error for a call whose server asks more often than that."""
+    return error_response(id, -32603, "The server asked too many questions in one call.")
+
+
 def parse_message(raw: bytes) -> Message:
     """Parse one message. `Unreadable` for anything that two programs could read in two ways."""
     try:
