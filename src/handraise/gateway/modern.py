@@ -206,6 +206,10 @@ class ModernRelay(Relay):
     async def _retry(self, call: RelayedCall, round_: RelayedRound, sent: Mapping[str, Any]) -> None:
         """Send the retry with the answers that may leave, or ask the rest at our desk first."""
         call.reported = round_.reported
+        if not round_.source.upstream.itself:
+            call.message.source = (
+                round_.source
+            )  # the answers are for this server, whichever has the tool by now
         with self.holding.hold([call] if round_.at_client else []):
             answers = await round_.answers(sent)
         call.notes.extend(round_.notes)
