@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -89,6 +88,8 @@ def show(
     A question has several events, joined by its id, which `--json` shows. They contain no messages and no answers; see
     `ledger.keep` in the policy.
     """
+    import asyncio
+
     wanted = filter_of(server, person, tool, action, kind, since, until)
 
     async def work() -> int:
