@@ -16,9 +16,9 @@ from handraise.client import Consent
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.headless import HeadlessDesk
 from handraise.policy import CancelIt
-from handraise.questions import Accepted
+from handraise.questions import Accepted, Buttons
 from handraise.revisions import Revision
-from handraise.wire import Buttons, parse_refusal
+from handraise.wire import parse_refusal
 
 CONFIRM: dict[str, Any] = {
     "type": "object",

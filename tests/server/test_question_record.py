@@ -29,7 +29,7 @@ from handraise.ledger.maintenance import LedgerVerdict, verify
 from handraise.ledger.trail import Trail
 from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages import VisitReason as PageAbout
-from handraise.pages.secret_page import ONE
+from handraise.pages.entry_pages import ONE
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.server.question_record import decision_of, question_id, stem_of, stem_of_question

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -99,6 +98,8 @@ def _for_a_call(chosen: str) -> DeskOpener:
 
 async def _wait() -> None:
     """Wait for Enter. Not in a thread, which would block an interrupted program."""
+    import asyncio
+
     typer.echo("\nEnter goes on ", nl=False)
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, pressed.set)

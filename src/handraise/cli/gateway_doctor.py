@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -75,6 +74,8 @@ def _examine_all(client: KnownClient, probing: bool) -> list[dict[str, Any]]:
 
 
 def _examine(client: KnownClient, path: Path, probing: bool) -> dict[str, Any] | None:
+    import asyncio
+
     if not path.is_file():
         return None
     told: dict[str, Any] = {

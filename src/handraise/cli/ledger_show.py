@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -88,6 +87,8 @@ def show(
 
     A question has several events. They share its id, which `--json` shows. They contain no messages and no answers.
     """
+    import asyncio
+
     wanted = filter_of(server, person, tool, action, kind, since, until)
 
     async def work() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
@@ -105,6 +104,8 @@ def prune(store: StoreOption = None) -> None:
 
 def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new: bool = False) -> T:
     """Open an existing store, or a new one with `new`, run work, and close it."""
+    import asyncio
+
     from handraise.stores.registry import own_or_named_store
 
     async def run() -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -177,6 +176,8 @@ def make_key(
 
 
 def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
+    import asyncio
+
     if not store.is_file():
         raise typer.BadParameter(
             f"there is no store at {store}; name the file that the server has, as in Handraise(store=FILE)",
