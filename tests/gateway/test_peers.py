@@ -8,7 +8,6 @@ import pytest
 
 from handraise.gateway.peers import Peer, add_modes
 from handraise.revisions import Revision
-from handraise.wire import parse_capabilities
 
 DECLARED: list[dict[str, Any]] = [
     {},
@@ -22,9 +21,11 @@ DECLARED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("revision", list(Revision), ids=str)
 @pytest.mark.parametrize("declared", DECLARED, ids=str)
-def test_modes_are_read_as_the_wire_part_reads_them(declared: dict[str, Any], revision: Revision) -> None:
-    known = parse_capabilities(declared, revision)
-    modes = {mode for mode in ("form", "url") if known.supports(mode)}
+def test_the_declared_modes_are_read_and_june_2025_knows_only_forms(
+    declared: dict[str, Any], revision: Revision
+) -> None:
+    said = declared.get("elicitation")
+    modes = set() if said is None else {"form"} if revision is Revision.JUNE_2025 else set(said or {"form"})
     assert Peer(revision, declared).modes == modes
 
 
