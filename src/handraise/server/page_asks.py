@@ -117,7 +117,7 @@ class PageAsks:
         ValueError asks again there.
         """
         from handraise.pages import SecretField, SecretPage
-        from handraise.pages.secret_page import ONE
+        from handraise.pages.entry_pages import ONE
 
         require_text("title", title)
         require_text("hint", hint or "")
