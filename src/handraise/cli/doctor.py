@@ -187,7 +187,7 @@ def _vault() -> Iterator[CheckResult]:
 def _desks() -> Iterator[CheckResult]:
     columns, lines = shutil.get_terminal_size()
     if not sys.stdin.isatty():
-        yield CheckResult("terminal", "missing", "this is none; questions wait at the web desk or are parked")
+        yield CheckResult("terminal", "missing", "none here; questions wait at the web desk or are parked")
     elif columns < 80 or lines < 24:
         yield CheckResult("terminal", "works", f"{columns}x{lines}: tight", "80x24 is comfortable")
     else:
