@@ -74,18 +74,20 @@ class Mutation(NamedTuple):
 
 def mutations_of(path: Path) -> Iterator[Mutation]:
     """Every change that can be made in a module."""
-    source = path.read_text()
+    source = path.read_bytes()
     starts = [0]
-    for line in source.encode().splitlines(keepends=True):
+    for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
+    def place(node: Any) -> tuple[int, int]:
+        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+
     def change(node: Any, new: str) -> Mutation:
-        start = starts[node.lineno - 1] + node.col_offset
-        end = starts[node.end_lineno - 1] + node.end_col_offset
-        return Mutation(path, node.lineno, node.col_offset + 1, start, end, new)
+        return Mutation(path, node.lineno, node.col_offset + 1, *place(node), new)
 
     def text(node: ast.AST) -> str:
-        return ast.get_source_segment(source, node) or ""
+        start, end = place(node)
+        return source[start:end].decode()
 
     for function in _functions(ast.parse(source)):
         for node in [each for statement in function.body for each in ast.walk(statement)]:
