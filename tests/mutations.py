@@ -40,7 +40,7 @@ SWAPPED: dict[type[ast.AST], str] = {
     ast.In: "not in",
     ast.NotIn: "in",
 }
-QUICK, SLOW = "not stranger and not slow", "slow and not stranger"
+QUICK, SLOW, BOTH = "not stranger and not slow", "slow and not stranger", "not stranger"
 MOST_SECONDS = 600
 """A step that takes longer counts as tests that do not end."""
 
@@ -144,9 +144,9 @@ def steps(mutation: Mutation) -> Iterator[tuple[list[Path], str, list[Path]]]:
     importers = [path for path in sorted(package.rglob("test_*.py")) if f"{dotted} " in path.read_text()]
     nearest = [mirror] * mirror.exists() or importers
     if nearest:
-        yield nearest, QUICK, []
-    yield [package], QUICK, nearest
-    yield [package], SLOW, []
+        yield nearest, BOTH, []
+    for marks in (QUICK, SLOW):
+        yield [package], marks, nearest
 
 
 def noticed_by(mutation: Mutation, copy: Path) -> str | None:
