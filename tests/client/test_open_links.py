@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handraise.client.calls import OpenLinks
-from handraise.client.recording import NotRecorded
+from handraise.client.recording import HostRecord
 from handraise.questions import UrlQuestion
 
 pytestmark = pytest.mark.anyio
@@ -15,7 +15,7 @@ def link(id: str) -> UrlQuestion:
     return UrlQuestion("Set it up", "https://notes.example.com/setup", elicitation_id=id)
 
 
-class Counting(NotRecorded):
+class Counting(HostRecord):
     """A record that counts how often its question was finished."""
 
     completions = 0

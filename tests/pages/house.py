@@ -22,7 +22,7 @@ from handraise.pages import (
     VisitReason,
     Visits,
 )
-from handraise.pages.secret_page import ONE
+from handraise.pages.entry_pages import ONE
 from handraise.pages.site import PageSite
 from handraise.questions import Answer, Person
 from handraise.vault import Secret

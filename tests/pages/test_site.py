@@ -10,7 +10,7 @@ from tests.pages.house import ABOUT, ANN, ME, TOKEN, VALUE, House
 from handraise.desks.language import ENGLISH, GERMAN
 from handraise.errors import NoRoom, StoreError
 from handraise.pages import SecretField, SecretPage, visits
-from handraise.pages.secret_page import ONE
+from handraise.pages.entry_pages import ONE
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 from handraise.vault import Secret
 

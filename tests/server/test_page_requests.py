@@ -29,7 +29,7 @@ from handraise import (
     replayable,
 )
 from handraise.pages import Pages, SecretField, SecretPage
-from handraise.pages.secret_page import ONE
+from handraise.pages.entry_pages import ONE
 from handraise.revisions import Revision
 from handraise.vault import EphemeralKeys, Secret
 

@@ -16,7 +16,7 @@ from handraise import Form, Handraise, UrlQuestion, ask
 from handraise.errors import FormError, UsageError
 from handraise.forms import Choice, Text
 from handraise.pages import SecretPage
-from handraise.pages.fields import SecretField
+from handraise.pages.entry_pages import SecretField
 from handraise.revisions import Revision
 
 NO_UTF8 = os.fsdecode(b"caf\xe9")

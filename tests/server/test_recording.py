@@ -157,7 +157,7 @@ async def refuse(handraise: Handraise, writing: bool) -> None:
     assert handraise._ledger is not None
     store = handraise._ledger.store
     assert isinstance(store, SqliteStore)
-    await store._file.read(lambda db, _: db.execute(f"PRAGMA query_only = {writing}").fetchall())
+    await store.database.read(lambda db, _: db.execute(f"PRAGMA query_only = {writing}").fetchall())
 
 
 @pytest.mark.shows("G5")

@@ -410,8 +410,8 @@ async def test_a_lock_that_is_held_for_too_long_is_a_store_error_and_passes(
     store: SqliteStore, tmp_path: Path
 ) -> None:
     await store.open_round(a_round())
-    assert store._file._opened is not None
-    store._file._opened[0].execute("PRAGMA busy_timeout = 50")
+    assert store.database._opened is not None
+    store.database._opened[0].execute("PRAGMA busy_timeout = 50")
     with opened(tmp_path / "store.db") as db:
         db.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="locked"):
@@ -426,8 +426,8 @@ async def test_a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works
     store: SqliteStore, statement: str
 ) -> None:
     await store.open_round(a_round())
-    assert store._file._opened is not None
-    db, sealer = store._file._opened
+    assert store.database._opened is not None
+    db, sealer = store.database._opened
 
     class Failing:
         """The connection, until the disk fails once."""
@@ -444,7 +444,7 @@ async def test_a_write_that_fails_half_way_leaves_nothing_and_the_next_one_works
                 raise sqlite3.OperationalError("disk I/O error")
             return db.execute(sql, *args)
 
-    store._file._opened = (Failing(), sealer)  # type: ignore[assignment]
+    store.database._opened = (Failing(), sealer)  # type: ignore[assignment]
     with pytest.raises(StoreError, match="disk I/O error"):
         await consume(store)
     assert (await consume(store)).verdict == "first"
@@ -590,7 +590,7 @@ async def test_a_link_is_not_finished_prolonged_or_given_away_by_who_writes_to_t
     """Somebody without the key could otherwise say that a payment was made."""
     store = SqliteStore(tmp_path / "store.db", keys=KEYS)
     await store.open_flow(Flow("e1", "alice", LONG_AFTER))
-    await store._file.write(lambda db, _: db.execute(f"UPDATE flows SET {change}"))
+    await store.database.write(lambda db, _: db.execute(f"UPDATE flows SET {change}"))
     changed = "e2" if "e2" in change else "e1"
     with pytest.raises(StoreError, match="changed"):
         await store.find_flow(changed)
@@ -619,7 +619,7 @@ def churn(db: sqlite3.Connection) -> set[str]:
 async def test_nothing_that_was_deleted_is_left_in_free_space(tmp_path: Path) -> None:
     """SQLite's secure_delete overwrites a deleted row, but not copies of it from when pages were rearranged."""
     store = SqliteStore(tmp_path / "store.db", keys=KEYS)
-    kept = await store._file.write(lambda db, _: churn(db))
+    kept = await store.database.write(lambda db, _: churn(db))
     assert await store.ledger.purge() is None
     found = re.findall(rb"mark ([0-9a-f]{16})\.", bytes_in(tmp_path))
     assert {ref.decode() for ref in found} == kept

@@ -75,7 +75,7 @@ async def test_a_parked_call_is_neither_given_to_another_nor_prolonged_by_who_wr
         await store.tickets.settle(TICKET.key, RESPONSE, until=200.0)
         column = column.replace("call", "outcome")
     assert await store.tickets.find(TICKET.key) is not None
-    await store._file.write(lambda db, _: db.execute(f"UPDATE tickets SET {column}"))
+    await store.database.write(lambda db, _: db.execute(f"UPDATE tickets SET {column}"))
     with pytest.raises(StoreError, match="changed"):
         await store.tickets.find(TICKET.key)
     await store.aclose()
@@ -85,7 +85,7 @@ async def test_a_parked_call_is_neither_given_to_another_nor_prolonged_by_who_wr
 async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_file(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "store.db")
     await store.tickets.open(TICKET)
-    await store._file.write(lambda db, _: db.execute("UPDATE tickets SET person = 'eve'"))
+    await store.database.write(lambda db, _: db.execute("UPDATE tickets SET person = 'eve'"))
     await _ends_for_nobody(store.tickets)
     await store.aclose()
 

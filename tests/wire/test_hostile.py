@@ -14,12 +14,7 @@ from handraise.forms import Form
 from handraise.revisions import Revision
 from handraise.wire import (
     parse_answer,
-    parse_capabilities,
-    parse_completion,
-    parse_error,
-    parse_input_required,
     parse_input_responses,
-    parse_missing_capability,
     parse_question,
     parse_url_required,
 )
@@ -61,15 +56,10 @@ SHAPED = st.one_of(
 )
 PARSERS: list[Callable[[object], object]] = [
     *(lambda raw, revision=revision: parse_question(raw, revision) for revision in Revision),
-    *(lambda raw, revision=revision: parse_capabilities(raw, revision) for revision in Revision),
     lambda raw: parse_answer(raw, "form"),
     lambda raw: parse_answer(raw, "form", Form.by_hand()),
     lambda raw: parse_answer(raw, "url"),
-    parse_completion,
-    parse_error,
-    parse_input_required,
     parse_input_responses,
-    parse_missing_capability,
     parse_url_required,
 ]
 

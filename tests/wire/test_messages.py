@@ -8,30 +8,14 @@ import sys
 import pytest
 from mcp_types import INVALID_PARAMS as SDK_INVALID_PARAMS
 from mcp_types import METHOD_NOT_FOUND as SDK_METHOD_NOT_FOUND
-from mcp_types import (
-    CreateMessageRequest,
-    ElicitCompleteNotification,
-    ElicitRequest,
-    ErrorData,
-    ListRootsRequest,
-)
 from mcp_types.jsonrpc import MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED
 
-from handraise.errors import WireError
 from handraise.wire import (
-    COMPLETE,
-    ELICIT,
     INVALID_PARAMS,
-    LIST_ROOTS,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
-    SAMPLE,
     URL_REQUIRED,
     ErrorObject,
-    dump_completion,
-    dump_error,
-    parse_completion,
-    parse_error,
     parse_trace,
     undeclared_mode,
 )
@@ -45,12 +29,6 @@ def test_the_codes_are_the_sdks() -> None:
     )
 
 
-def test_the_methods_are_the_sdks() -> None:
-    models = (ElicitRequest, ListRootsRequest, CreateMessageRequest, ElicitCompleteNotification)
-    named = [model.model_fields["method"].default for model in models]
-    assert named == [ELICIT, LIST_ROOTS, SAMPLE, COMPLETE]
-
-
 def test_the_wire_needs_neither_the_sdk_nor_pydantic() -> None:
     program = "import sys, handraise.wire; print({'mcp', 'mcp_types', 'pydantic_core'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -61,37 +39,6 @@ def test_the_wire_needs_neither_the_sdk_nor_pydantic() -> None:
 def test_an_undeclared_mode_is_answered_with_invalid_params() -> None:
     fault = undeclared_mode("url")
     assert fault == ErrorObject(-32602, "This client did not declare URL mode.")
-    assert ErrorData.model_validate(dump_error(fault)).code == -32602
-
-
-@pytest.mark.parametrize(
-    "fault", [ErrorObject(-32000, "x"), ErrorObject(1, "", {"a": []}), ErrorObject(-32042, "x", 0)]
-)
-def test_an_error_comes_back_as_it_was(fault: ErrorObject) -> None:
-    assert parse_error(dump_error(fault)) == fault
-
-
-@pytest.mark.parametrize(
-    "raw", [None, {}, {"code": "1", "message": "x"}, {"code": True, "message": "x"}, {"code": 1}]
-)
-def test_garbage_is_no_error(raw: object) -> None:
-    with pytest.raises(WireError):
-        parse_error(raw)
-
-
-@pytest.mark.shows("L2")
-def test_a_completion_notice_names_the_question() -> None:
-    notice = dump_completion("id-1")
-    assert ElicitCompleteNotification.model_validate(notice).params.elicitation_id == "id-1"
-    assert parse_completion(notice["params"]) == "id-1"
-
-
-@pytest.mark.parametrize(
-    "params", [None, {}, [], {"elicitationId": None}, {"elicitationId": ""}, {"elicitationId": 1}]
-)
-def test_a_notice_without_an_id_is_refused(params: object) -> None:
-    with pytest.raises(WireError):
-        parse_completion(params)
 
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

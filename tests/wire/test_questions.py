@@ -13,7 +13,6 @@ from handraise.questions import Buttons, FormQuestion, QuestionHints, UrlQuestio
 from handraise.revisions import Revision
 from handraise.wire import (
     check_size,
-    dump_input_request,
     dump_question,
     dump_url_required,
     parse_question,
@@ -89,12 +88,6 @@ def test_a_link_has_an_id_on_every_revision_and_needs_it_on_one() -> None:
     assert refused.value.mode == "url"
     with pytest.raises(UsageError, match="elicitation_id"):
         dump_question(UrlQuestion("Allow access.", "https://example.org/x"), B)
-
-
-def test_a_question_can_be_an_input_request() -> None:
-    request = dump_input_request(LINK)
-    july.ElicitRequest.model_validate(request)
-    assert request == {"method": "elicitation/create", "params": dump_question(LINK, C)}
 
 
 @pytest.mark.shows("N3")

@@ -13,14 +13,13 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from handraise.client.answers import checked, dump_as_answer
 from handraise.client.calls import HostCall, OpenLinks, asking_call, cause_of
-from handraise.client.gate import Desks, Gate, Ruling, refusal_of
+from handraise.client.gate import Desks, Gate
 from handraise.client.recording import (
     ASKER_ENDED,
-    NOT_RECORDED,
     Circumstances,
     HostRecord,
     HostRecorder,
@@ -46,6 +45,7 @@ from handraise.wire import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     Capabilities,
+    RefusalCode,
     dump_capabilities,
     parse_question,
     shorter_deadline,
@@ -55,6 +55,7 @@ from handraise.wire import (
 if TYPE_CHECKING:
     from handraise.ledger import Ledger
     from handraise.ledger.events import ClientRecord
+    from handraise.policy import PolicyRuling
 
 logger = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ class Consent:
 
         `ours`: the host wrote the question. `guard`: the user's guard asks.
         """
-        recording: HostRecord = NOT_RECORDED
+        recording = HostRecord()
         call = asking_call(self.calls)
         try:
             waiting = replace(self.waiting_for(question), ours=ours, guard=guard)
@@ -229,9 +230,9 @@ class Consent:
             raise
         return decision
 
-    async def _refuse(self, waiting: Waiting, ruling: Ruling, recording: HostRecord) -> Decision:
+    async def _refuse(self, waiting: Waiting, ruling: PolicyRuling, recording: HostRecord) -> Decision:
         refused = Decision(
-            Cancelled(), by="policy", reason="; ".join(ruling.reasons), refusal=refusal_of(ruling.rules)
+            Cancelled(), by="policy", reason="; ".join(ruling.reasons), refusal=_refusal_of(ruling.rules)
         )
         await recording.refused(ruling.reasons or (_REFUSED,))
         if not ruling.silent:
@@ -257,7 +258,7 @@ class Consent:
         await recording.passed_on(_ELSEWHERE)
         return ()
 
-    async def _answered(self, waiting: Waiting, ruling: Ruling) -> Decision:
+    async def _answered(self, waiting: Waiting, ruling: PolicyRuling) -> Decision:
         if ruling.passkey:
             waiting = replace(waiting, passkey=True)  # each needs its own passkey, so questions do not join
         elif ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
@@ -364,3 +365,14 @@ def _secrets_asked_for(question: Question, call: HostCall | None) -> tuple[Secre
         return ()
     judge = judge_form if call is None else call.reading.judge
     return judge(question.message, question.form)
+
+
+_CODES: Final[dict[str, RefusalCode]] = {"limits": "rate", "forms.": "secret", "links.": "link"}
+
+
+def _refusal_of(rules: tuple[str, ...]) -> RefusalCode:
+    """The code of a refusal for the server, which must not learn the person's rules."""
+    for prefix, code in _CODES.items():
+        if any(rule.startswith(prefix) for rule in rules):
+            return code
+    return "policy"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from handraise.desks import Cause, Decision, Waiting
 from handraise.questions import Accepted, Origin, Person
@@ -33,66 +33,38 @@ _UNASKED: Final = "the client answered a question that was not asked here"
 _NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 
 
-class HostRecord(Protocol):
-    """The record of one question."""
+class HostRecord:
+    """The record of one question. For a host without a ledger it does nothing."""
 
     async def asked(self) -> None:
         """It goes to a desk."""
-        ...
 
     def shown(self) -> None:
         """A desk displays it."""
-        ...
 
     async def refused(self, reasons: tuple[str, ...]) -> None:
         """The policy keeps it from the desks."""
-        ...
 
     async def decided(self, decision: Decision) -> None:
         """It has been decided."""
-        ...
 
     async def passed_on(self, why: str) -> None:
         """Somebody else shows it; its answer does not pass through here."""
-        ...
 
     def withdrawn(self) -> None:
         """Its asker went away. Written in the background, because the call is over."""
-        ...
 
     def ambiguous(self) -> None:
         """Its asker ended while it was asking. Written in the background."""
-        ...
 
     async def failed(self, reason: str) -> None:
         """It came to nothing."""
-        ...
 
     async def completed(self) -> None:
         """Its link is finished."""
-        ...
 
     def used(self, ended: CallEnd | None) -> None:
         """The call that it was accepted in is over; None: unknown how. Written in the background."""
-        ...
-
-
-class NotRecorded:
-    """The record for a host without a ledger: every method is a no-op."""
-
-    async def asked(self) -> None: ...
-    def shown(self) -> None: ...
-    async def refused(self, reasons: tuple[str, ...]) -> None: ...
-    async def decided(self, decision: Decision) -> None: ...
-    async def passed_on(self, why: str) -> None: ...
-    def withdrawn(self) -> None: ...
-    def ambiguous(self) -> None: ...
-    async def failed(self, reason: str) -> None: ...
-    async def completed(self) -> None: ...
-    def used(self, ended: CallEnd | None) -> None: ...
-
-
-NOT_RECORDED = NotRecorded()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +99,7 @@ class Circumstances:
         )
 
 
-class InLedger:
+class InLedger(HostRecord):
     """The record of one question in a ledger. It ends with its call, if that is known."""
 
     def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances, refusals: Refusals) -> None:
@@ -205,7 +177,7 @@ class HostRecorder:
     def begin(self, waiting: Waiting, around: Circumstances) -> HostRecord:
         """The record of a question."""
         if self._ledger is None or self._refusals is None:
-            return NOT_RECORDED
+            return HostRecord()
         return InLedger(self._ledger, waiting, around, self._refusals)
 
     async def unreadable(self, around: Circumstances, reason: str) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
 from handraise.client import Consent, ConsentClient, Roots
-from handraise.client.gate import Ruling
 from handraise.desks import Decision, Queue, Waiting, suggest
 from handraise.desks.gate import PolicyGate
 from handraise.desks.lines import describe_link
@@ -22,7 +21,7 @@ from handraise.desks.present import ShownField, present
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.display import for_line, for_terminal
 from handraise.ledger import Ledger
-from handraise.policy import Policy
+from handraise.policy import Policy, PolicyRuling
 from handraise.questions import Accepted, FormQuestion, Origin, UrlQuestion
 from handraise.sdk.streams import command_line, tapped, transport_to
 from handraise.testing.people import fill_in
@@ -300,7 +299,7 @@ class _Watched:
         self.inner = PolicyGate(Policy())
         return self.inner
 
-    def admit(self, waiting: Waiting, now: float) -> Ruling:
+    def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
         ruling = self.inner.admit(waiting, now)
         if ruling.verdict == "refuse":
             self._outcome.refused.append(ruling.reasons)

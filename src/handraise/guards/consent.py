@@ -7,7 +7,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn, ParamSpec, TypeVar
+from typing import Any, Literal, NoReturn, ParamSpec
 
 import anyio.to_thread
 from pydantic.fields import FieldInfo
@@ -152,7 +152,6 @@ async def awaited_value(value: Any) -> Any:
 
 
 P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def guard(

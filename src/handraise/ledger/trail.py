@@ -18,7 +18,6 @@ from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text, 
 from handraise.ledger.events import (
     AnswerUse,
     CallEnd,
-    Content,
     EventContext,
     EventKind,
     FieldRecord,
@@ -66,11 +65,6 @@ def decrypt_content(kept: StoredContent) -> bytes | None:
         return _cipher(kept.key).decrypt(_NONCE, kept.body, kept.ref.encode())
     except InvalidTag:
         raise LedgerError(f"the content {kept.ref} was changed") from None
-
-
-def content_matches(content: Content, plain: bytes, key: bytes) -> bool:
-    """Whether this is what was said."""
-    return hmac.compare_digest(content.hash, _hash(plain, key))
 
 
 def _hash(plain: bytes, key: bytes) -> str:

@@ -1,12 +1,10 @@
 """Hosted pages for URL questions. A person enters data in their browser, and the client never sees it."""
 
 from handraise.pages.brand import Brand
-from handraise.pages.fields import SecretField
+from handraise.pages.entry_pages import SecretField, SecretPage, Setup, SetupPage
 from handraise.pages.identity import BrowserSignIn, OwnSessions, ThisComputer
 from handraise.pages.outside_page import OutsidePage, OutsideRequest, sign_webhook
 from handraise.pages.page import BrowserAtPage, Page
-from handraise.pages.secret_page import SecretPage
-from handraise.pages.setup_page import Setup, SetupPage
 from handraise.pages.site import Pages
 from handraise.pages.visits import Visit, VisitReason, Visits
 

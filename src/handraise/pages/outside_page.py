@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from handraise.pages.fields import find_problem
+from handraise.pages.entry_pages import find_problem
 from handraise.pages.page import BrowserAtPage
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 from handraise.site.middleware import Posted

@@ -7,19 +7,19 @@ from typing import Literal, TypeAlias
 
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.policy.setting import (
-    Address,
-    ArgumentName,
-    ArgumentPatterns,
-    Domains,
-    FileName,
-    Folders,
+    ADDRESS,
+    ARGUMENT_NAME,
+    ARGUMENT_PATTERNS,
+    DOMAINS,
+    FILE_NAME,
+    FOLDERS,
+    PATTERNS,
+    PROGRAM_COMMAND,
+    SENTENCE,
+    STORE_PLACE,
     OneOf,
-    Patterns,
-    ProgramCommand,
     Seconds,
-    Sentence,
     SomeOf,
-    StorePlace,
     Switch,
     WholeNumber,
     setting,
@@ -111,10 +111,10 @@ class LinkSettings:
         "warn", OneOf("warn", "refuse"), "A link that has something odd about it, though it may be honest."
     )
     only: tuple[str, ...] = setting(
-        (), Domains(), "Refuse links to any other domain than these and their subdomains; empty: any domain."
+        (), DOMAINS, "Refuse links to any other domain than these and their subdomains; empty: any domain."
     )
     brands: tuple[str, ...] = setting(
-        (), Domains(), "Domains of your own to protect against imitation, beside the well-known ones."
+        (), DOMAINS, "Domains of your own to protect against imitation, beside the well-known ones."
     )
     unsafe_dangerous: bool = unsafe_switch("Show dangerous links, with a warning, instead of refusing them.")
 
@@ -142,8 +142,8 @@ class DeskSettings:
     passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
         (),
         SomeOf("guards", "typed", "shared"),
-        "Which questions are accepted only with your passkey, at the web desk: guards and questions that only want a "
-        "yes, confirmations that have to be typed, every question at a shared desk.",
+        "Questions that you can accept only at the web desk, with your passkey: guards and questions that only want a "
+        "yes, confirmations that you type, all questions at a shared desk.",
     )
 
 
@@ -158,14 +158,12 @@ class HeadlessSettings:
     )
     hook: tuple[str, ...] = setting(
         (),
-        ProgramCommand(),
+        PROGRAM_COMMAND,
         "The command that answers: program and arguments, run without a shell.",
         own_file_only=True,
     )
     hook_timeout: float = setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
-    reason: str = setting(
-        "Nobody is here to answer.", Sentence(), "The recorded reason when it is cancelled."
-    )
+    reason: str = setting("Nobody is here to answer.", SENTENCE, "The recorded reason when it is cancelled.")
 
     def decision(self) -> Headless:
         """The rule as a value to act on."""
@@ -190,13 +188,13 @@ class LedgerSettings:
     )
     checkpoint_file: str = setting(
         "",
-        FileName(),
+        FILE_NAME,
         "A file, best on another disk or machine, to which every signed checkpoint is appended too.",
         own_file_only=True,
     )
     checkpoint_command: tuple[str, ...] = setting(
         (),
-        ProgramCommand(),
+        PROGRAM_COMMAND,
         "A command that gets every signed checkpoint on standard input, run without a shell.",
         own_file_only=True,
     )
@@ -210,7 +208,7 @@ class GatewaySettings:
     desk: Literal["auto", "always", "none"] = setting(
         "auto",
         OneOf("auto", "always", "none"),
-        "The people who are asked at our desk: those whose client does not ask them, everybody, or nobody.",
+        "When to ask at our desk: if the client does not ask (auto), always, or never (none).",
         own_file_only=True,
     )
     hold: float = setting(45.0, Seconds(0, 3600), "Seconds for which a call is held before it is parked.")
@@ -223,17 +221,16 @@ class GatewaySettings:
     too_fast: float = setting(
         FASTER_THAN_READING,
         Seconds(0, 60),
-        "A client that declines within these seconds asked nobody: you are asked at our desk. 0 believes every answer.",
+        "If the client declines within so many seconds, nobody saw the question, and our desk asks you. 0: never.",
     )
     browser: bool = setting(False, Switch(), "Open the desk in your browser when the first question comes.")
     notify: bool = setting(
-        True, Switch(), "Have the system show a notice that names the server when a question comes."
+        True, Switch(), "Show a desktop notice that names the server when a question comes."
     )
     http: str = setting(
         "",
-        Address(),
-        "Serve clients over streamable HTTP here, at /mcp. For a gateway that runs by itself: one that a client "
-        "starts needs `--stdio` then.",
+        ADDRESS,
+        "Serve clients over streamable HTTP here, at /mcp. A gateway that a client starts then needs `--stdio`.",
         own_file_only=True,
     )
     sessions: int = setting(
@@ -249,7 +246,7 @@ class StoreSettings:
 
     url: str = setting(
         "",
-        StorePlace(),
+        STORE_PLACE,
         "The store of the gateway and of `handraise store`; empty: a file in your data directory.",
         own_file_only=True,
     )
@@ -262,10 +259,10 @@ class ServerSettings:
     asking: AskingRule | None = setting(  # noqa: RUF009
         None,
         OneOf("allow", "mute", "block"),
-        "Whether this server may ask; without it, `default` says so.",
+        "Whether this server may ask. Without it, `default` decides.",
     )
     roots: tuple[str, ...] = setting(
-        (), Folders(), "The folders that `handraise call` lets this server know.", own_file_only=True
+        (), FOLDERS, "The folders that `handraise call` lets this server know.", own_file_only=True
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
 
@@ -274,34 +271,33 @@ class ServerSettings:
 class GuardSettings:
     """A question in front of the tools of servers behind the gateway."""
 
-    tools: tuple[str, ...] = setting(("*",), Patterns(), "Which tools, by name or pattern.")
+    tools: tuple[str, ...] = setting(("*",), PATTERNS, "The tools, by name or pattern.")
     servers: tuple[str, ...] = setting(
-        (), Patterns(), "Of which servers, by configured name or pattern; empty: of all."
+        (), PATTERNS, "Their servers, by configured name or pattern; empty: all servers."
     )
     hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
         OneOf("destructive", "writes", "any"),
-        "Which of them, by what they say about themselves: all but those that say that they destroy nothing, all but "
-        "those that say that they only read, or all. A tool that says nothing counts as destructive.",
+        "Choose by the tools' own hints. destructive: all tools but those that say that they destroy nothing. writes: "
+        "all but those that say that they only read. any: all. A tool without hints counts as destructive.",
     )
     arguments: tuple[str, ...] = setting(
-        (), ArgumentPatterns(), "Only calls with arguments that match all of these."
+        (), ARGUMENT_PATTERNS, "Only calls with arguments that match all of these."
     )
     message: str = setting(
-        "The model wants to call this tool.", Sentence(), "The question for you; {count} is filled in."
+        "The model wants to call this tool.", SENTENCE, "The question for you; {count} is filled in."
     )
     count: str = setting(
         "",
-        ArgumentName(),
-        "The argument that says how much a call is about: how many elements a list has, or a number. "
-        "Where it does not say, you are asked all the same.",
+        ARGUMENT_NAME,
+        "The argument with the count: a list, whose elements count, or a number. A call without it is asked about too.",
     )
     above: int | None = setting(
         None, WholeNumber(0, 1_000_000_000), "Ask only when the count is above this; without it, always."
     )
     typed: str = setting(
         "",
-        ArgumentName(),
+        ARGUMENT_NAME,
         'The text to type for a yes: "count", or the value of the argument of this name. Empty: nothing.',
     )
     cooldown: float = setting(

@@ -8,7 +8,6 @@ from secrets import token_hex
 
 from handraise.calls.ledger_tables import Record
 from handraise.calls.records import (
-    EXPIRED,
     ConsumeResult,
     Flow,
     JournalEntry,
@@ -18,11 +17,12 @@ from handraise.calls.records import (
     RoundUse,
     UnfinishedRound,
 )
+from handraise.calls.rounds import RoundState, judge_use
 from handraise.calls.store import Ticket
 from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.memory_ledger import MemoryLedger
-from handraise.stores.single_node import SingleNode
+from handraise.stores.rules import GRACE, SingleNode, continue_flow, may_complete
 from handraise.vault.records import SealedSecret
 
 
@@ -129,6 +129,11 @@ class _Row:
     outcome: RoundOutcome | None = None
     until: float | None = None
 
+    @property
+    def state(self) -> RoundState:
+        record = self.record
+        return RoundState(record.binding, record.deadline, self.until, self.said, self.since, self.outcome)
+
 
 class MemoryStore(SingleNode):
     """Keeps everything in dictionaries. Everything in it is lost when the process ends."""
@@ -170,24 +175,12 @@ class MemoryStore(SingleNode):
 
     async def consume(self, token: str, use: RoundUse, *, events: Sequence[Record] = ()) -> ConsumeResult:
         row = self._rows.get(token)
-        if row is None:
-            return ConsumeResult("refused", "unknown token")
-        if row.record.binding != use.binding:
-            return ConsumeResult("refused", "bound to another person or call")
-        if row.said is None:
-            if row.outcome is not None:
-                return ConsumeResult("again", outcome=row.outcome)
-            if use.now >= row.record.deadline or row.until is not None:
-                return ConsumeResult("refused", EXPIRED)
+        result = judge_use(None if row is None else row.state, use)
+        if row is not None and result.verdict == "first":
             row.said, row.answers, row.since = use.said, use.answers, use.now
             if events:
                 self.ledger.add(events)
-            return ConsumeResult("first", since=use.now)
-        if row.said != use.said:
-            return ConsumeResult("refused", "used already, with other answers")
-        if row.outcome is None and row.until is not None:
-            return ConsumeResult("refused", "the call is over, and how this round went on was not kept")
-        return ConsumeResult("again", outcome=row.outcome, since=row.since)
+        return result
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         row = self._rows.get(token)
@@ -200,7 +193,7 @@ class MemoryStore(SingleNode):
         row = self._rows.get(token)
         if row is None or row.said is not None:
             return False
-        row.until = row.record.deadline + _GRACE
+        row.until = row.record.deadline + GRACE
         self.ledger.add(events)
         return True
 
@@ -251,18 +244,13 @@ class MemoryStore(SingleNode):
         ]
 
     async def open_flow(self, flow: Flow) -> None:
-        known = self._flows.get(flow.elicitation_id)
-        if known is not None and known.person != flow.person:
-            raise StoreError("this elicitation id belongs to somebody else")
-        if known is not None:
-            flow = known._replace(deadline=max(known.deadline, flow.deadline))
-        self._flows[flow.elicitation_id] = flow
+        self._flows[flow.elicitation_id] = continue_flow(self._flows.get(flow.elicitation_id), flow)
 
     async def complete_flow(
         self, elicitation_id: str, *, person: str, now: float, events: Sequence[Record] = ()
     ) -> bool:
         flow = self._flows.get(elicitation_id)
-        if flow is None or flow.person != person or now >= flow.deadline:
+        if flow is None or not may_complete(flow, person, now):
             return False
         self._flows[elicitation_id] = flow._replace(completed=True)
         self.ledger.add(events)
@@ -272,7 +260,7 @@ class MemoryStore(SingleNode):
         return self._flows.get(elicitation_id)
 
     async def prune(self, now: float) -> int:
-        over = [t for t, row in self._rows.items() if now >= (row.until or row.record.deadline + _GRACE)]
+        over = [t for t, row in self._rows.items() if now >= (row.until or row.record.deadline + GRACE)]
         for token in over:
             self._forget(token)
         flows = [i for i, flow in self._flows.items() if now >= flow.deadline]
@@ -300,8 +288,6 @@ class MemoryStore(SingleNode):
 
 _NONE: dict[str, Json] = {}
 """One shared empty value for the questions of calls that are over."""
-_GRACE = 3600.0
-"""Seconds that an unanswered round is kept after its deadline, so that a late retry learns why."""
 
 
 def _answers_of(row: _Row) -> tuple[JournalEntry, ...]:

@@ -17,9 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from handraise.calls.records import (
-    EXPIRED,
     CallBinding,
-    ConsumeResult,
     DeliveredAnswers,
     Flow,
     JournalEntry,
@@ -28,19 +26,17 @@ from handraise.calls.records import (
     RoundRecord,
     RoundUse,
 )
+from handraise.calls.rounds import RoundState
 from handraise.calls.store import Ticket
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 
-GRACE = 3600.0
-"""Seconds that an unanswered round is kept after its deadline, so that a late retry learns why."""
-
 COLUMNS = "token, call_id, number, person, method, target, arguments, deadline, handler, seed, questions"
 BOUND = "call_id, number, person, method, target, deadline, handler, seed, arguments"
 """The columns that are bound together, in the order of `_load_binding`."""
-JUDGED = f"{BOUND}, until, digest, since, outcome, outcome_value"
-"""The columns that `judge` uses."""
-JUDGED_COLUMNS = JUDGED.count(",") + 1
+STATE = f"{BOUND}, until, digest, since, outcome, outcome_value"
+"""The columns of `load_state`."""
+STATE_COLUMNS = STATE.count(",") + 1
 
 
 def dump_round(sealer: Sealer, record: RoundRecord) -> tuple[Any, ...]:
@@ -97,25 +93,21 @@ def load_entries(sealer: Sealer, call_id: str, steps: Iterable[bytes]) -> tuple[
     )
 
 
-def judge(sealer: Sealer, token: str, row: Sequence[Any] | None, use: RoundUse) -> ConsumeResult:
-    """The reply to a retry of a round with these values of `JUDGED`; `first` is still to be written."""
+def load_state(sealer: Sealer, token: str, row: Sequence[Any] | None) -> RoundState | None:
+    """A round with these values of `STATE`, as a retry finds it."""
     if row is None:
-        return ConsumeResult("refused", "unknown token")
-    if _load_binding(sealer, token, row[:9]) != use.binding:
-        return ConsumeResult("refused", "bound to another person or call")
-    deadline, (until, used, since, kind, value) = row[5], row[9:JUDGED_COLUMNS]
-    outcome = None if kind is None else RoundOutcome(kind, _load(sealer, value, _outcome_place(token, kind)))
-    if used is None:
-        if outcome is not None:
-            return ConsumeResult("again", outcome=outcome)
-        if use.now >= deadline or until is not None:
-            return ConsumeResult("refused", EXPIRED)
-        return ConsumeResult("first", since=use.now)
-    if _load(sealer, used, f"rounds/{token}/digest") != use.said:
-        return ConsumeResult("refused", "used already, with other answers")
-    if outcome is None and until is not None:
-        return ConsumeResult("refused", "the call is over, and how this round went on was not kept")
-    return ConsumeResult("again", outcome=outcome, since=since)
+        return None
+    until, used, since, kind, value = row[9:STATE_COLUMNS]
+    return RoundState(
+        _load_binding(sealer, token, row[:9]),
+        deadline=row[5],
+        until=until,
+        said=None if used is None else _load(sealer, used, f"rounds/{token}/digest"),
+        since=since or 0.0,
+        outcome=None
+        if kind is None
+        else RoundOutcome(kind, _load(sealer, value, _outcome_place(token, kind))),
+    )
 
 
 def dump_use(sealer: Sealer, token: str, use: RoundUse) -> tuple[bytes, bytes]:

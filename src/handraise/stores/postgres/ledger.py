@@ -31,6 +31,7 @@ from handraise.errors import StoreError
 from handraise.stores.postgres.database import SCHEMA, Connection, Database
 from handraise.stores.postgres.event_writer import COLUMNS, EventWriter, placed_row, waiting_row
 from handraise.stores.postgres.nodes import PRESENT
+from handraise.stores.sql_tables import SqlLedgerReader
 
 logger = logging.getLogger(__name__)
 
@@ -73,11 +74,13 @@ _NOT_OURS: LiteralString = """
 to a reader."""
 
 
-class PostgresLedger:
+class PostgresLedger(SqlLedgerReader):
     """The ledger in a database."""
 
+    database: Database
+
     def __init__(self, database: Database, writer: EventWriter, enter: Callable[[], Awaitable[None]]) -> None:
-        self._database = database
+        super().__init__(database)
         self._writer = writer
         self._enter = enter
         self._seen: Anchor | None = None
@@ -94,7 +97,7 @@ class PostgresLedger:
 
     async def settle_orphans(self, settle: Settle) -> int:
         settled = 0
-        for (name,) in await self._database.all(_GONE):
+        for (name,) in await self.database.all(_GONE):
             settled += await self._settle_node(name, settle)
         return settled
 
@@ -114,7 +117,7 @@ class PostgresLedger:
                     await db.execute("DELETE FROM nodes WHERE name = %s", (name,))
                 return len(settled), written
 
-        count, written = await self._database.run(work)
+        count, written = await self.database.run(work)
         self._writer.unplaced.update(written)
         return count
 
@@ -149,7 +152,7 @@ class PostgresLedger:
                 await _put_head(db, grown)
                 return grown
 
-        head = await self._database.run(place)
+        head = await self.database.run(place)
         await self._look_for_unplaced()
         return head
 
@@ -158,7 +161,7 @@ class PostgresLedger:
         wrote = frozenset(self._writer.unplaced)
         if not wrote:
             return
-        row = await self._database.one(_FATES, {"ids": list(wrote), "known": self._known_notes})
+        row = await self.database.one(_FATES, {"ids": list(wrote), "known": self._known_notes})
         if row is None:
             return
         there, waiting, was_cut, known_notes = row
@@ -167,22 +170,14 @@ class PostgresLedger:
             logger.error(
                 "%d events were removed from the ledger before they had a place in its tree", len(gone)
             )
-            alarm = self._authentic.loss(int(self._database.now() * 1000))
+            alarm = self._authentic.loss(int(self.database.now() * 1000))
             await self.add_note(lambda head, _: alarm(head, gone))
         # Not before the alarm is written: who keeps us from writing it now must not keep it away for good.
         self._writer.unplaced -= wrote - set(waiting)
         self._known_notes = known_notes
 
-    async def size(self) -> int:
-        row = await self._database.one("SELECT size FROM head")
-        return 0 if row is None else int(row[0])
-
-    async def hashes(self, after: int, limit: int) -> list[bytes]:
-        query = "SELECT hash FROM leaves WHERE number > %s ORDER BY number LIMIT %s"
-        return [leaf for (leaf,) in await self._database.all(query, (after, limit))]
-
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        return _snapshot(self._database)
+        return _snapshot(self.database)
 
     async def rows(self, after: int, limit: int) -> list[StoredEvent]:
         query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
@@ -203,22 +198,19 @@ class PostgresLedger:
                     await db.execute(_NUMBER)
             return [StoredEvent(*row) for row in await (await db.execute(query, params)).fetchall()]
 
-        return await self._database.run(read)
+        return await self.database.run(read)
 
     async def add_note(self, draft: Draft) -> str:
         async def add(db: Connection) -> str:
             async with db.transaction():
                 return await self._add_note(db, draft, ())
 
-        return await self._database.run(add)
-
-    async def notes(self) -> list[str]:
-        return [note for (note,) in await self._database.all("SELECT note FROM notes ORDER BY number")]
+        return await self.database.run(add)
 
     async def contents(self, refs: Collection[str]) -> dict[str, StoredContent]:
         query = "SELECT ref, key, body FROM contents WHERE ref = ANY(%s)"
-        sealer = self._database.sealer
-        found = await self._database.all(query, (list(refs),))
+        sealer = self.database.sealer
+        found = await self.database.all(query, (list(refs),))
         kept = {
             ref: StoredContent(ref, sealer.open(key, f"contents/{ref}"), body) for ref, key, body in found
         }
@@ -234,10 +226,10 @@ class PostgresLedger:
                     await self._add_note(db, draft, gone)
                 return len(gone)
 
-        return await self._database.run(erase)
+        return await self.database.run(erase)
 
     async def purge(self) -> Leftover | None:
-        return await self._database.purge("contents", "events")
+        return await self.database.purge("contents", "events")
 
     async def cut(self, upto: int, draft: Draft) -> int:
         async def cut(db: Connection) -> int:
@@ -252,7 +244,7 @@ class PostgresLedger:
                 await self._add_note(db, draft, ())
                 return gone.rowcount
 
-        return await self._database.run(cut)
+        return await self.database.run(cut)
 
     @property
     def _authentic(self) -> Authenticator:

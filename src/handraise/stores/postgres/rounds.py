@@ -14,13 +14,15 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
-    UnfinishedRound,
 )
+from handraise.calls.rounds import judge_use
 from handraise.errors import StoreError
 from handraise.stores import sealed_rows as rows
 from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.event_writer import EventWriter
 from handraise.stores.postgres.nodes import LIVES, PRESENT
+from handraise.stores.rules import continue_flow, may_complete
+from handraise.stores.sql_tables import SqlRounds
 
 _INSERT: LiteralString = f"""
     INSERT INTO rounds ({rows.COLUMNS}, owner)
@@ -44,9 +46,9 @@ _FIND: LiteralString = f"""
         (SELECT array_agg(entry ORDER BY position) FROM journal WHERE journal.call_id = r.call_id)
     FROM rounds r WHERE token = %s"""  # noqa: S608 - SQL of ours, no input
 _JUDGED: LiteralString = f"""
-    SELECT {rows.JUDGED}, owner, (SELECT lease_id FROM nodes WHERE name = owner AND name <> %s AND {PRESENT})
+    SELECT {rows.STATE}, owner, (SELECT lease_id FROM nodes WHERE name = owner AND name <> %s AND {PRESENT})
     FROM rounds WHERE token = %s"""  # noqa: S608 - SQL of ours, no input
-_DIGEST = rows.JUDGED.split(", ").index("digest")
+_DIGEST = rows.STATE.split(", ").index("digest")
 _USE: LiteralString = """
     UPDATE rounds SET digest = %(digest)s, answers = %(answers)s, since = %(now)s
     WHERE token = %(token)s AND digest IS NULL AND until IS NULL"""
@@ -98,11 +100,14 @@ class RoundOwner(NamedTuple):
     """The answers, sealed for that node; None when it must fetch them itself."""
 
 
-class PostgresRounds:
+class PostgresRounds(SqlRounds):
     """The rounds, journals and flows of one node in a database: a part of `PostgresStore`."""
 
+    oldest_first = "opened"
+    database: Database
+
     def __init__(self, database: Database, writer: EventWriter, node: str) -> None:
-        self.database = database
+        super().__init__(database)
         self._writer = writer
         self._node_name = node
 
@@ -140,7 +145,7 @@ class PostgresRounds:
                 # Ours: the connection was lost before the reply.
                 taken = ConsumeResult("first", since=use.now)
             else:
-                taken = rows.judge(sealer, token, row, use)
+                taken = judge_use(rows.load_state(sealer, token, row), use)
             owner = None if taken.verdict == "refused" or taken.outcome is not None else _owner_of(row)
             taken = taken._replace(elsewhere=owner is not None)
             if taken.verdict != "first" or sealed:
@@ -231,18 +236,6 @@ class PostgresRounds:
         )
         await self._writer.write(query, {"call_id": call_id, "until": until}, (), more=_END)
 
-    async def pending(self, person: str | None = None) -> list[RoundRecord]:
-        query = (
-            f"SELECT {rows.COLUMNS} FROM rounds WHERE digest IS NULL AND until IS NULL"  # noqa: S608 - SQL of ours, no input
-            " AND (%(person)s::text IS NULL OR person = %(person)s) ORDER BY opened"
-        )
-        found = await self.database.all(query, {"person": person})
-        return [rows.load_round(self.database.sealer, row) for row in found]
-
-    async def unfinished(self) -> list[UnfinishedRound]:
-        query = "SELECT call_id, handler, deadline FROM rounds WHERE outcome IS NULL AND until IS NULL"
-        return [UnfinishedRound(*row) for row in await self.database.all(query)]
-
     async def prune_rounds(self, now: float) -> int:
         row = await self.database.one(_PRUNE, {"now": now})
         return 0 if row is None else int(row[0])
@@ -265,10 +258,7 @@ class PostgresRounds:
                 await db.execute(_INSERT_FLOW, (*flow, rows.prove_flow(sealer, flow)))
                 row = await (await db.execute(_LOCKED_FLOW, (flow.elicitation_id,))).fetchone()
                 assert row is not None
-                known = rows.load_flow(sealer, row)
-                if known.person != flow.person:
-                    raise StoreError("this elicitation id belongs to somebody else")
-                later = known._replace(deadline=max(known.deadline, flow.deadline))
+                later = continue_flow(rows.load_flow(sealer, row), flow)
                 proof = rows.prove_flow(sealer, later)
                 await db.execute(_PROLONG_FLOW, (later.deadline, proof, flow.elicitation_id))
 
@@ -279,7 +269,7 @@ class PostgresRounds:
     ) -> bool:
         while True:
             flow = await self.find_flow(elicitation_id)
-            if flow is None or flow.person != person or now >= flow.deadline:
+            if flow is None or not may_complete(flow, person, now):
                 return False
             proof = rows.prove_flow(self.database.sealer, flow._replace(completed=True))
             done = await self._writer.write(
@@ -291,16 +281,9 @@ class PostgresRounds:
             if done:  # otherwise it was extended meanwhile
                 return True
 
-    async def find_flow(self, elicitation_id: str) -> Flow | None:
-        row = await self.database.one("SELECT * FROM flows WHERE elicitation_id = %s", (elicitation_id,))
-        return None if row is None else rows.load_flow(self.database.sealer, row)
-
-    async def prune_flows(self, now: float) -> int:
-        return await self.database.change("DELETE FROM flows WHERE %s >= deadline", (now,))
-
 
 def _owner_of(row: Sequence[Any] | None) -> RoundOwner | None:
-    owner, lease_id = (None, None) if row is None else row[rows.JUDGED_COLUMNS :]
+    owner, lease_id = (None, None) if row is None else row[rows.STATE_COLUMNS :]
     return None if owner is None or lease_id is None else RoundOwner(owner, lease_id)
 
 

@@ -42,7 +42,7 @@ class PostgresTickets(SqlTickets):
         return self._node
 
     async def gone(self, holders: Collection[str]) -> set[str]:
-        return {row[0] for row in await self._database.all(_GONE, (list(holders),))}
+        return {row[0] for row in await self.database.all(_GONE, (list(holders),))}
 
 
 class PostgresStore(PostgresRounds):

@@ -27,6 +27,7 @@ from handraise.calls.ledger_tables import (
 from handraise.disk import Leftover
 from handraise.errors import LedgerError, StoreError
 from handraise.stores.seal import Sealer
+from handraise.stores.sql_tables import SqlLedgerReader
 from handraise.stores.sqlite.file import SqliteFile, WriteBatcher, reading_uri
 from handraise.stores.sqlite.side_files import AnchorFile, Presence
 
@@ -67,11 +68,13 @@ _TRANSIENT: Final = frozenset(
 )
 
 
-class SqliteLedger:
+class SqliteLedger(SqlLedgerReader):
     """The ledger in an SQLite file."""
 
+    database: SqliteFile
+
     def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+        super().__init__(file)
         self._heads = _Heads(file)
         file.after_commit = self._heads.advance_anchor
         self._together = WriteBatcher(file, self.add)
@@ -130,51 +133,34 @@ class SqliteLedger:
                     self.add(db, sealer, settled)
                     return len(settled), len(settled) < len(orphans)
 
-                ended, some_wait = await self._file.write(end)
+                ended, some_wait = await self.database.write(end)
                 count += ended
                 if some_wait:
                     writers.remove(writer)  # the next process looks at them again
         return count
 
     async def place(self, limit: int) -> Head:
-        return await self._file.read(lambda db, _: _stored_head(db) or self._heads.authentic.first())
-
-    async def size(self) -> int:
-        head = await self._file.read(lambda db, _: _stored_head(db))
-        return 0 if head is None else head.size
-
-    async def hashes(self, after: int, limit: int) -> list[bytes]:
-        query = "SELECT hash FROM leaves WHERE number > ? ORDER BY number LIMIT ?"
-        return await self._file.read(lambda db, _: [leaf for (leaf,) in db.execute(query, (after, limit))])
+        return await self.database.read(lambda db, _: _stored_head(db) or self._heads.authentic.first())
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        return _snapshot(self._file, self._heads.anchor)
+        return _snapshot(self.database, self._heads.anchor)
 
     async def rows(self, after: int, limit: int) -> list[StoredEvent]:
-        query = "SELECT number, body FROM events WHERE number > ? ORDER BY number LIMIT ?"
-        return await self._file.read(
-            lambda db, _: [StoredEvent(*row) for row in db.execute(query, (after, limit))]
-        )
+        query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
+        return [StoredEvent(*row) for row in await self.database.all(query, (after, limit))]
 
     async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
         query = (
-            "SELECT number, body FROM events WHERE number < coalesce(?, 9223372036854775807)"
-            " ORDER BY number DESC LIMIT ?"
+            "SELECT number, body FROM events WHERE number < coalesce(%s, 9223372036854775807)"
+            " ORDER BY number DESC LIMIT %s"
         )
-        return await self._file.read(
-            lambda db, _: [StoredEvent(*row) for row in db.execute(query, (number, limit))]
-        )
+        return [StoredEvent(*row) for row in await self.database.all(query, (number, limit))]
 
     async def add_note(self, draft: Draft) -> str:
-        return await self._file.write(lambda db, _: self._heads.add_note(db, draft, ()))
-
-    async def notes(self) -> list[str]:
-        return await self._file.read(
-            lambda db, _: [note for (note,) in db.execute("SELECT note FROM notes ORDER BY number")]
-        )
+        return await self.database.write(lambda db, _: self._heads.add_note(db, draft, ()))
 
     async def contents(self, refs: Collection[str]) -> dict[str, StoredContent]:
-        return await self._file.read(lambda db, sealer: _contents(db, sealer, refs))
+        return await self.database.read(lambda db, sealer: _contents(db, sealer, refs))
 
     async def erase(self, refs: Collection[str], draft: Draft) -> int:
         def erase(db: sqlite3.Connection, _: Sealer) -> int:
@@ -184,8 +170,8 @@ class SqliteLedger:
                 self._heads.add_note(db, draft, gone)
             return len(gone)
 
-        erased = await self._file.write(erase)
-        await self._file.flush()
+        erased = await self.database.write(erase)
+        await self.database.flush()
         return erased
 
     async def cut(self, upto: int, draft: Draft) -> int:
@@ -195,12 +181,12 @@ class SqliteLedger:
             self._heads.add_note(db, draft, ())
             return gone
 
-        gone = await self._file.write(cut)
-        await self._file.flush()
+        gone = await self.database.write(cut)
+        await self.database.flush()
         return gone
 
     async def purge(self) -> Leftover | None:
-        return await self._file.purge()
+        return await self.database.purge()
 
     def leave(self) -> None:
         """Unregister this process. The next process settles its open questions."""

@@ -1,4 +1,6 @@
-"""Questions and answers as params and result of `elicitation/create`, and back; the hints between our own parts.
+"""The three revisions of the protocol, as far as asking goes: messages to and from questions and answers.
+
+Nothing here needs the SDK; the tests hold every message against its models.
 
 Hints travel in `_meta` between our own server and our own desks, and every other program ignores them. A question may
 carry `handraise/question`: how long it can be answered, its button texts, and the problems of the previous
@@ -11,8 +13,9 @@ a question (time) or add words that a desk quotes; it cannot give a question mor
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never, get_args
 
 from handraise.errors import DefinitionError, Mode, NotSupported, UsageError, WireError
@@ -20,11 +23,11 @@ from handraise.forms import (
     DEFAULT_LIMITS,
     Choice,
     Choices,
+    Field,
     Form,
     Limits,
     check_answer,
     dump_form,
-    measure,
     parse_form,
     require_bounded,
     require_message,
@@ -32,11 +35,52 @@ from handraise.forms import (
 )
 from handraise.questions import NO_HINTS, Action, Buttons, FormQuestion, Question, QuestionHints, UrlQuestion
 from handraise.revisions import Revision
-from handraise.wire.messages import ELICIT, LIST_ROOTS, SAMPLE
+
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+"""Also: a mode that the client did not declare (2025-06-18, 2025-11-25)."""
+MISSING_CAPABILITY: Final = -32021
+"""The client did not declare what the request needs (2026-07-28)."""
+URL_REQUIRED: Final = -32042
+"""Something has to be done in a browser first (2025-11-25)."""
+
+RESUMES: Final = "handraise/resumes"
+"""The experimental capability of a server whose calls outlive its process: a gateway may send an answer later."""
 
 
-def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
-    """The params of a question, with only what the revision knows.
+@dataclass(frozen=True, slots=True)
+class ErrorObject:
+    """The error object of a JSON-RPC response."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+def undeclared_mode(mode: Mode) -> ErrorObject:
+    """A client's answer to a mode that it did not declare (2025-06-18 and 2025-11-25)."""
+    return ErrorObject(
+        INVALID_PARAMS, f"This client did not declare {'URL' if mode == 'url' else mode} mode."
+    )
+
+
+_PARENT: Final = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})(?P<trace>[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?"
+)
+"""Version, trace, span and flags; a version to come may add to them."""
+
+
+def parse_trace(meta: object) -> str | None:
+    """The trace id in a request's `_meta`; None where there is none, or something that is no trace id."""
+    parent = meta.get("traceparent") if isinstance(meta, Mapping) else None
+    found = _PARENT.fullmatch(parent) if isinstance(parent, str) else None
+    return None if found is None else found["trace"]
+
+
+def dump_question(
+    question: Question, revision: Revision, hints: QuestionHints | None = None
+) -> dict[str, Any]:
+    """The params of a question, with only what the revision knows, and with these hints instead of its own.
 
     NotSupported when the revision has no such question; UsageError when 2025-11-25 needs an id for it.
     """
@@ -50,14 +94,9 @@ def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
             params = _dump_url(question, revision)
         case _:
             assert_never(question)
-    if meta := dump_question_hints(question.hints):
+    if meta := dump_question_hints(hints or question.hints):
         params["_meta"] = meta
     return params
-
-
-def dump_input_request(question: Question) -> dict[str, Any]:
-    """A question as one of the `inputRequests` of a round on 2026-07-28."""
-    return {"method": ELICIT, "params": dump_question(question, Revision.JULY_2026)}
 
 
 def dump_url_required(questions: Iterable[UrlQuestion]) -> dict[str, Any]:
@@ -93,13 +132,16 @@ def check_size(question: Question, limits: Limits = DEFAULT_LIMITS) -> tuple[str
     found = []
     try:
         require_message(question.message, limits)
-        if measure(dump_question(question, Revision.NOVEMBER_2025)) > limits.bytes:
-            found.append(f"The question has more than {limits.bytes:,} bytes.")
     except WireError as error:
         found.append(str(error))
-    except (NotSupported, UsageError):
-        pass  # a link without an id has nothing else to measure
-    fields = question.form.fields if isinstance(question, FormQuestion) else ()
+    fields: Sequence[Field] = ()
+    match question:
+        case FormQuestion(form=form):
+            fields, rest = form.fields, form.size
+        case UrlQuestion(url=url):
+            rest = len(url)
+    if len(question.message.encode("utf-8", "surrogatepass")) + rest > limits.bytes:
+        found.append(f"The question has more than {limits.bytes:,} bytes.")
     if len(fields) > limits.fields:
         found.append(
             f"The form has {len(fields)} fields; {limits.fields} are allowed. Ask in several questions."
@@ -251,20 +293,20 @@ def dump_question_hints(hints: QuestionHints) -> dict[str, Any]:
 def parse_question_hints(meta: object, form: Form[Any] | None = None) -> QuestionHints:
     """The hints in a question's `_meta`. It is untrusted: a malformed hint counts as absent.
 
-    Values of a last answer count only where they fit the `form`, and never in a confirmation.
+    Values of a last answer count only where they fit the `form`, and never in a confirmation or before a guard.
     """
     told = meta.get(QUESTION_HINTS) if isinstance(meta, Mapping) else None
     if not isinstance(told, Mapping):
         return NO_HINTS
-    buttons = told.get("buttons")
+    buttons, guard = told.get("buttons"), told.get("guard") is True
     return QuestionHints(
         _parse_time(told.get("expiresIn")),
         Buttons(_parse_button(buttons.get("yes")), _parse_button(buttons.get("no")))
         if isinstance(buttons, Mapping)
         else Buttons(),
         _parse_problems(told.get("problems")),
-        {} if form is None else _parse_last_answer(told.get("lastAnswer"), form),
-        told.get("guard") is True,
+        {} if form is None or guard else _parse_last_answer(told.get("lastAnswer"), form),
+        guard,
     )
 
 
@@ -336,43 +378,11 @@ def _parse_last_answer(told: object, form: Form[Any]) -> dict[str, Any]:
     }
 
 
-_METHODS: Final = (ELICIT, LIST_ROOTS, SAMPLE)
-
-
-@dataclass(frozen=True, slots=True)
-class InputRequired:
-    """A server's requests before it goes on: by key, with a state to echo untouched."""
-
-    requests: Mapping[str, dict[str, Any]]
-    """`{"method": …, "params": …}` each, of a method that may be an input request."""
-    request_state: str | None
-
-
 def dump_input_required(requests: Mapping[str, Any], request_state: str | None) -> dict[str, Any]:
     """The result that ends a round with requests for input."""
     dumped: dict[str, Any] = {"resultType": "input_required"}
     if requests:
         dumped["inputRequests"] = dict(requests)
-    if request_state is not None:
-        dumped["requestState"] = request_state
-    return dumped
-
-
-def parse_input_required(result: object) -> InputRequired | None:
-    """The requests in a result; None for an ordinary result."""
-    if not isinstance(result, dict) or result.get("resultType") != "input_required":
-        return None
-    requests, state = result.get("inputRequests"), result.get("requestState")
-    if requests is None and state is None:
-        raise WireError("input_required", "An input-required result has requests, a state, or both.")
-    if state is not None and not isinstance(state, str):
-        raise WireError("request_state", "requestState is a string.")
-    return InputRequired(_requests(requests), state)
-
-
-def dump_input_responses(answers: Mapping[str, Any], request_state: str | None) -> dict[str, Any]:
-    """The params that a retry adds to the request it repeats."""
-    dumped: dict[str, Any] = {"inputResponses": dict(answers)}
     if request_state is not None:
         dumped["requestState"] = request_state
     return dumped
@@ -391,19 +401,6 @@ def parse_input_responses(raw: object, limits: Limits = DEFAULT_LIMITS) -> dict[
     return raw
 
 
-def _requests(raw: object) -> dict[str, dict[str, Any]]:
-    requests = {} if raw is None else raw
-    if not isinstance(requests, dict):
-        raise WireError("input_requests", "inputRequests is a JSON object.")
-    for request in requests.values():
-        if not isinstance(request, dict) or request.get("method") not in _METHODS:
-            raise WireError("input_requests", "An input request is a question, roots or sampling.")
-    return requests
-
-
-CAPABILITIES_META_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
-
-
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """The modes and input requests that a client declared."""
@@ -412,30 +409,10 @@ class Capabilities:
     url: bool = False
     roots: bool = False
     sampling: bool = False
-    implied: bool = field(default=False, compare=False)
-    """Whether form mode was declared by an empty object, as all of 2025-06-18 does."""
 
     def supports(self, mode: Mode) -> bool:
         """Whether the client may be sent this."""
         return bool(getattr(self, mode))
-
-
-def parse_capabilities(raw: object, revision: Revision) -> Capabilities:
-    """The capabilities in a `ClientCapabilities` object; none if it is missing."""
-    if raw is None:
-        return Capabilities()
-    declared = _object(raw, "capabilities")
-    elicitation = declared.get("elicitation")
-    modes = None if elicitation is None else _object(elicitation, "elicitation")
-    url = modes is not None and revision.url_mode and modes.get("url") is not None
-    explicit = modes is not None and revision.url_mode and modes.get("form") is not None
-    return Capabilities(
-        form=modes is not None and (explicit or not url),
-        url=url,
-        roots=declared.get("roots") is not None,
-        sampling=declared.get("sampling") is not None,
-        implied=modes is not None and not explicit and not url,
-    )
 
 
 def dump_capabilities(capabilities: Capabilities, revision: Revision) -> dict[str, Any]:
@@ -458,19 +435,7 @@ def dump_missing_capability(modes: Iterable[Mode]) -> dict[str, Any]:
     return {"requiredCapabilities": dump_capabilities(Capabilities(**needed), Revision.JULY_2026)}
 
 
-def parse_missing_capability(data: object) -> Capabilities:
-    """The capabilities that a -32021 asks the client to declare."""
-    required = _object(data, "data").get("requiredCapabilities")
-    return parse_capabilities(_object(required, "requiredCapabilities"), Revision.JULY_2026)
-
-
 def _modes(capabilities: Capabilities, revision: Revision) -> dict[str, Any]:
-    if capabilities.implied or not revision.url_mode:
+    if not revision.url_mode:
         return {}
     return {mode: {} for mode in ("form", "url") if capabilities.supports(mode)}
-
-
-def _object(raw: object, what: str) -> dict[str, Any]:
-    if not isinstance(raw, dict):
-        raise WireError("capabilities", f"{what} must be a JSON object.")
-    return raw
