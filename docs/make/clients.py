@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from docs.make.markdown import NOTICE, table
@@ -95,11 +95,11 @@ def _cells() -> Iterator[list[str]]:
         clients: dict[str, list[str]] = {}
         for way, titles in ways.items():
             clients.setdefault(", ".join(titles), []).append(way)
-        for titles, same in clients.items():
-            yield ["; ".join(same), titles, *cells]
+        for names, same in clients.items():
+            yield ["; ".join(same), names, *cells]
 
 
-def _place(row: list[str]) -> int:
+def _place(row: Sequence[str]) -> int:
     return list(_WAYS).index(row[0].partition(";")[0])
 
 

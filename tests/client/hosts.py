@@ -16,6 +16,7 @@ import uvicorn
 from handraise.client import Consent, ConsentClient
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.policy import ALLOW, PolicyRuling
 from handraise.questions import Origin, Person
 from handraise.revisions import Revision
 
@@ -24,23 +25,13 @@ NOTES = Origin("notes", "python notes.py", "Notes Server", "1.0")
 
 
 @dataclass
-class Ruled:
-    verdict: Any = "allow"
-    reasons: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    same_as: str | None = None
-    silent: bool = False
-    passkey: str = ""
-
-
-@dataclass
 class OpenGate:
     """Lets everything pass, and remembers."""
 
-    ruling: Ruled = field(default_factory=Ruled)
+    ruling: PolicyRuling = ALLOW
     seen: list[Any] = field(default_factory=list)
 
-    def admit(self, waiting: Waiting, now: float) -> Ruled:
+    def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
         self.seen.append(waiting)
         return self.ruling
 

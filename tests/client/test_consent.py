@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
-from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
+from tests.client.hosts import ADA, NOTES, OpenGate, host
 from tests.server.peers import REVISIONS, text_of
 from tests.waiting import until
 
@@ -24,7 +24,7 @@ from handraise.desks.fill import fill, suggest
 from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line
 from handraise.forms import Flag, Form, Text
-from handraise.policy import Policy
+from handraise.policy import Policy, PolicyRuling
 from handraise.questions import Accepted, Cancelled, FormQuestion
 from handraise.revisions import Revision
 from handraise.server.served import current_call
@@ -238,7 +238,7 @@ async def test_a_form_that_the_protocol_does_not_allow_is_refused_by_rule() -> N
 
 @pytest.mark.shows("O2")
 async def test_what_the_policy_refuses_is_cancelled_and_nobody_sees_it(revision: Revision) -> None:
-    gate = OpenGate(Ruled("refuse", ("This server is blocked.",)))
+    gate = OpenGate(PolicyRuling("refuse", ("This server is blocked.",)))
     async with host(server(), revision, gate=gate) as here:
         assert text_of(await here.client.call_tool("greet")).startswith(
             "The person's client could not deliver"
@@ -251,14 +251,14 @@ async def test_what_the_policy_refuses_is_cancelled_and_nobody_sees_it(revision:
 
 @pytest.mark.shows("D5")
 async def test_nothing_is_said_about_a_server_that_was_muted() -> None:
-    gate = OpenGate(Ruled("refuse", ("This server is muted.",), silent=True))
+    gate = OpenGate(PolicyRuling("refuse", ("This server is muted.",), silent=True))
     async with host(server(), Revision.NOVEMBER_2025, gate=gate) as here:
         await here.client.call_tool("greet")
         assert here.queue.past() == ()
 
 
 async def test_what_the_policy_warns_of_is_shown_with_its_reasons(revision: Revision) -> None:
-    gate = OpenGate(Ruled("warn", ("It asks rather often.",)))
+    gate = OpenGate(PolicyRuling("warn", ("It asks rather often.",)))
     async with host(server(), revision, [Line("accept", {"answer": "Ada"})], gate=gate) as here:
         await here.client.call_tool("greet")
         assert here.desk.seen[0].warnings == ("It asks rather often.",)
@@ -274,7 +274,7 @@ async def test_a_secret_that_was_typed_does_not_leave(revision: Revision) -> Non
 
 async def test_a_gate_that_breaks_is_a_cancel_and_the_host_lives(revision: Revision) -> None:
     class Broken(OpenGate):
-        def admit(self, waiting: Any, now: float) -> Ruled:
+        def admit(self, waiting: Any, now: float) -> PolicyRuling:
             raise RuntimeError("bug")
 
     async with host(server(), revision, gate=Broken()) as here:
@@ -449,7 +449,7 @@ async def test_hundreds_of_questions_from_one_call_become_a_handful_and_a_refusa
 
 @pytest.mark.shows("W9b")
 async def test_what_needs_a_passkey_is_not_passed_on_to_somebody_who_asks_for_none() -> None:
-    gate = OpenGate(Ruled(passkey="a guard asks"))
+    gate = OpenGate(PolicyRuling("allow", passkey="a guard asks"))
     consent = Consent(Queue(), origin=NOTES, person=ADA, gate=gate)
     question = FormQuestion("Go on?", Form.by_hand(Flag("confirm")))
     (why,) = await consent.pass_on(question, Revision.JULY_2026)

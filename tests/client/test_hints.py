@@ -10,12 +10,12 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from tests.client.hosts import ADA, NOTES, OpenGate, Ruled
+from tests.client.hosts import ADA, NOTES, OpenGate
 
 from handraise.client import Consent
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.headless import HeadlessDesk
-from handraise.policy import CancelIt
+from handraise.policy import CancelIt, PolicyRuling
 from handraise.questions import Accepted, Buttons
 from handraise.revisions import Revision
 from handraise.wire import parse_refusal
@@ -103,7 +103,7 @@ async def test_the_words_of_the_buttons_reach_the_desk() -> None:
 async def test_a_refusal_reaches_the_server_as_a_code_and_never_as_a_rule(
     rules: tuple[str, ...], code: str
 ) -> None:
-    gate = OpenGate(Ruled("refuse", ("You blocked this server on Monday.",), rules))
+    gate = OpenGate(PolicyRuling("refuse", ("You blocked this server on Monday.",), rules))
     consent = Consent(Queue(), origin=NOTES, person=ADA, gate=gate)
     answer = dumped(await consent(context(Revision.JULY_2026), asked("Go on?")))
     assert parse_refusal(answer) == code

@@ -12,7 +12,7 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitRequestURLParams, ErrorData, Implementation
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
-from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
+from tests.client.hosts import ADA, NOTES, OpenGate, host
 from tests.waiting import until
 
 from handraise import Handraise, ask
@@ -27,6 +27,7 @@ from handraise.forms import Form, Text
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.ledger.events import ClientRecord
 from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.policy import PolicyRuling
 from handraise.questions import (
     Accepted,
     Cancelled,
@@ -154,7 +155,7 @@ async def test_every_decision_is_recorded_as_what_it_was(
 
 @pytest.mark.shows("G7", "O2")
 async def test_a_refusal_is_recorded_with_its_reasons_and_was_never_asked(ledger: Ledger) -> None:
-    gate = OpenGate(Ruled("refuse", ("You blocked this server.",)))
+    gate = OpenGate(PolicyRuling("refuse", ("You blocked this server.",)))
     await consent_with(ledger, gate).ask(FORM, Revision.JULY_2026)
     (refused,) = await events_of(ledger)
     assert (refused.kind, refused.decided_by) == ("refused", "policy")
@@ -162,7 +163,7 @@ async def test_a_refusal_is_recorded_with_its_reasons_and_was_never_asked(ledger
     assert refused.message is not None
 
 
-REFUSING = Ruled("refuse", ("You blocked this server.",))
+REFUSING = PolicyRuling("refuse", ("You blocked this server.",))
 
 
 def numbers(events: list[LedgerEvent]) -> list[int]:

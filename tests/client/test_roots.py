@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from pydantic import FileUrl
-from tests.client.hosts import ADA, NOTES, OpenGate, Ruled, host
+from tests.client.hosts import ADA, NOTES, OpenGate, host
 from tests.server.peers import REVISIONS, connect, text_of
 from tests.waiting import until
 
@@ -23,6 +23,7 @@ from handraise.client.roots import FIELD
 from handraise.desks import Queue
 from handraise.desks.scripted import Line
 from handraise.errors import SetupError, UsageError
+from handraise.policy import PolicyRuling
 from handraise.questions import FormQuestion
 from handraise.revisions import Revision
 from handraise.urls import dump_file_uri
@@ -109,7 +110,7 @@ async def test_nobody_at_a_desk_means_no_folder(revision: Revision, notes: Path)
 
 @pytest.mark.shows("B1")
 async def test_a_blocked_server_gets_to_know_nothing(revision: Revision, notes: Path) -> None:
-    gate = OpenGate(Ruled("refuse", ("This server is blocked.",)))
+    gate = OpenGate(PolicyRuling("refuse", ("This server is blocked.",)))
     async with host(server(), revision, gate=gate, roots=[notes]) as here:
         assert text_of(await here.client.call_tool("where")) == "nowhere"
         assert here.desk.seen == []

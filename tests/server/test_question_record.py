@@ -94,7 +94,7 @@ async def test_asking_commits_with_the_round_and_deciding_with_its_use(path: Pat
         return str((await ask.text("What shall it be?")).or_stop())
 
     statements: list[str] = []
-    await store._file.read(lambda db, _: db.set_trace_callback(statements.append))
+    await store.database.read(lambda db, _: db.set_trace_callback(statements.append))
     async with by_hand(server) as rounds:
         await go_on(rounds, await rounds.call("order", ADA), answer="tea")
     transactions = "\n".join(statements).split("COMMIT")

@@ -11,10 +11,19 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
+from handraise.calls.records import (
+    EXPIRED,
+    CallBinding,
+    ConsumeResult,
+    JournalEntry,
+    Json,
+    RoundOutcome,
+    RoundRecord,
+    RoundUse,
+)
 
 if TYPE_CHECKING:
     from handraise.calls.call import Call
@@ -258,3 +267,35 @@ class Journal:
         self.entries = [e for e in self.entries if id(e) not in stale]
         self._replay.clear()
         self._verdicts.clear()
+
+
+class RoundState(NamedTuple):
+    """A round as a retry finds it."""
+
+    binding: CallBinding
+    deadline: float
+    until: float | None
+    """Until when a round is kept that is over."""
+    said: str | None
+    """The digest of the answers that consumed it."""
+    since: float
+    outcome: RoundOutcome | None
+
+
+def judge_use(state: RoundState | None, use: RoundUse) -> ConsumeResult:
+    """The reply to a retry; `first` is still to be written. None: there is no such round."""
+    if state is None:
+        return ConsumeResult("refused", "unknown token")
+    if state.binding != use.binding:
+        return ConsumeResult("refused", "bound to another person or call")
+    if state.said is None:
+        if state.outcome is not None:
+            return ConsumeResult("again", outcome=state.outcome)
+        if use.now >= state.deadline or state.until is not None:
+            return ConsumeResult("refused", EXPIRED)
+        return ConsumeResult("first", since=use.now)
+    if state.said != use.said:
+        return ConsumeResult("refused", "used already, with other answers")
+    if state.outcome is None and state.until is not None:
+        return ConsumeResult("refused", "the call is over, and how this round went on was not kept")
+    return ConsumeResult("again", outcome=state.outcome, since=state.since)

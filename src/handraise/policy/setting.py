@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import ClassVar, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from handraise.policy.places import DATABASE_URLS, database_of
 
@@ -102,147 +103,39 @@ class Switch:
         return value
 
 
-class _Line:
+@dataclass(frozen=True, slots=True)
+class Line:
     """A text on one line."""
 
     allowed: str
-    longest: ClassVar = 200
+    fits: Callable[[str], bool] = lambda text: True
+    longest: int = 200
 
     def take(self, value: object) -> str:
-        if (
-            isinstance(value, str)
-            and value.isprintable()
-            and len(value) <= self.longest
-            and self._fits(value)
-        ):
-            return value
-        raise ValueError(self.allowed)
-
-    def _fits(self, text: str) -> bool:
-        return True
+        is_line = isinstance(value, str) and value.isprintable() and len(value) <= self.longest
+        if not is_line or not self.fits(str(value)):
+            raise ValueError(self.allowed)
+        return str(value)
 
 
-class Sentence(_Line):
-    """A short text on one line."""
-
-    allowed = "a text of at most 200 characters, on one line"
-
-    def _fits(self, text: str) -> bool:
-        return bool(text.strip())
-
-
-class ArgumentName(_Line):
-    """The name of an argument, or nothing."""
-
-    allowed = 'the name of an argument, or ""'
-
-
-class FileName(_Line):
-    """The full path of a file, or nothing."""
-
-    allowed = 'the full path of a file, or ""'
-    longest = 1000
-
-    def _fits(self, text: str) -> bool:
-        return not text or _is_place(text)
-
-
-class Address(_Line):
-    """A host and a port, or nothing."""
-
-    allowed = 'a host and a port, like "127.0.0.1:8765", or ""'
-    longest = 300
-
-    def _fits(self, text: str) -> bool:
-        _, colon, port = text.rpartition(":")
-        return not text or bool(colon and port.isascii() and port.isdigit() and int(port) <= 65535)
-
-
-class StorePlace(_Line):
-    """Where a store is, or nothing."""
-
-    allowed = (
-        f'the full path of a file, "{DATABASE_URLS}" without a password in it (~/.pgpass has one), or ""'
-    )
-    longest = 1000
-
-    def _fits(self, text: str) -> bool:
-        _, is_url, rest = text.partition("://")
-        if not is_url:
-            return not text or _is_place(text)
-        user = rest.partition("/")[0].rpartition("@")[0]
-        return database_of(text) is not None and ":" not in user and "password=" not in rest
-
-
-class _Texts:
+@dataclass(frozen=True, slots=True)
+class Texts:
     """A list of texts."""
 
     allowed: str
+    fits: Callable[[str], bool]
+    first_fits: Callable[[str], bool] = lambda text: True
+    """What else the first text has to be."""
+    kept_as: Callable[[str], str] = str
 
     def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(
-            isinstance(each, str) and self._fits(each) for each in value
+        if (
+            not isinstance(value, list)
+            or not all(isinstance(each, str) and self.fits(each) for each in value)
+            or not all(map(self.first_fits, value[:1]))
         ):
             raise ValueError(self.allowed)
-        return tuple(value)
-
-    def _fits(self, text: str) -> bool:
-        raise NotImplementedError
-
-
-class Patterns(_Texts):
-    """A list of names or patterns."""
-
-    allowed = 'a list of names or patterns, like ["delete_*"]'
-
-    def _fits(self, text: str) -> bool:
-        return 0 < len(text) <= 200 and text.isprintable()
-
-
-class ArgumentPatterns(Patterns):
-    """A list of arguments, each with the pattern of its value."""
-
-    allowed = 'a list of arguments with patterns, like ["path=/etc/*"]'
-
-    def _fits(self, text: str) -> bool:
-        return super()._fits(text) and text.find("=") > 0
-
-
-class Folders(_Texts):
-    """A list of folders by their full paths."""
-
-    allowed = 'a list of the full paths of folders, like ["~/Notes"]'
-
-    def _fits(self, text: str) -> bool:
-        return text.isprintable() and _is_place(text)
-
-
-class Domains(_Texts):
-    """A list of domain names."""
-
-    allowed = 'a list of domain names, like ["example.org"]'
-
-    def take(self, value: object) -> tuple[str, ...]:
-        return tuple(each.lower().rstrip(".") for each in super().take(value))
-
-    def _fits(self, text: str) -> bool:
-        labels = text.rstrip(".").split(".")
-        return len(text) <= 253 and len(labels) > 1 and all(map(_is_label, labels))
-
-
-class ProgramCommand(_Texts):
-    """A program by its full path, with arguments. No shell reads it."""
-
-    allowed = 'a list with the full path of a program and its arguments, like ["/usr/local/bin/answer"]'
-
-    def take(self, value: object) -> tuple[str, ...]:
-        words = super().take(value)
-        if words and not _is_full_path(words[0]):
-            raise ValueError(self.allowed)
-        return words
-
-    def _fits(self, text: str) -> bool:
-        return "\0" not in text
+        return tuple(map(self.kept_as, value))
 
 
 def _is_place(text: str) -> bool:
@@ -256,6 +149,63 @@ def _is_full_path(text: str) -> bool:
 def _is_label(label: str) -> bool:
     plain = label.isascii() and label.replace("-", "").isalnum()
     return plain and len(label) <= 63 and not label.startswith("-") and not label.endswith("-")
+
+
+def _is_address(text: str) -> bool:
+    _, colon, port = text.rpartition(":")
+    return bool(colon and port.isascii() and port.isdigit() and int(port) <= 65535)
+
+
+def _is_store(text: str) -> bool:
+    _, is_url, rest = text.partition("://")
+    if not is_url:
+        return not text or _is_place(text)
+    user = rest.partition("/")[0].rpartition("@")[0]
+    return database_of(text) is not None and ":" not in user and "password=" not in rest
+
+
+def _is_pattern(text: str) -> bool:
+    return 0 < len(text) <= 200 and text.isprintable()
+
+
+def _is_domain(text: str) -> bool:
+    labels = text.rstrip(".").split(".")
+    return len(text) <= 253 and len(labels) > 1 and all(map(_is_label, labels))
+
+
+SENTENCE: Final = Line("a text of at most 200 characters, on one line", lambda text: bool(text.strip()))
+ARGUMENT_NAME: Final = Line('the name of an argument, or ""')
+FILE_NAME: Final = Line(
+    'the full path of a file, or ""', lambda text: not text or _is_place(text), longest=1000
+)
+ADDRESS: Final = Line(
+    'a host and a port, like "127.0.0.1:8765", or ""', lambda text: not text or _is_address(text), longest=300
+)
+STORE_PLACE: Final = Line(
+    f'the full path of a file, "{DATABASE_URLS}" without a password in it (~/.pgpass has one), or ""',
+    _is_store,
+    longest=1000,
+)
+PATTERNS: Final = Texts('a list of names or patterns, like ["delete_*"]', _is_pattern)
+ARGUMENT_PATTERNS: Final = Texts(
+    'a list of arguments with patterns, like ["path=/etc/*"]',
+    lambda text: _is_pattern(text) and text.find("=") > 0,
+)
+FOLDERS: Final = Texts(
+    'a list of the full paths of folders, like ["~/Notes"]',
+    lambda text: text.isprintable() and _is_place(text),
+)
+DOMAINS: Final = Texts(
+    'a list of domain names, like ["example.org"]',
+    _is_domain,
+    kept_as=lambda text: text.lower().rstrip("."),
+)
+PROGRAM_COMMAND: Final = Texts(
+    'a list with the full path of a program and its arguments, like ["/usr/local/bin/answer"]',
+    lambda text: "\0" not in text,
+    first_fits=_is_full_path,
+)
+"""No shell reads it."""
 
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from handraise.errors import SetupError
-from handraise.policy.setting import OneOf, Seconds, Setting, SettingType, StorePlace, Switch, setting
+from handraise.policy.setting import STORE_PLACE, OneOf, Seconds, Setting, SettingType, Switch, setting
 from handraise.policy.tables import (
     AskingRule,
     DeskSettings,
@@ -160,7 +160,7 @@ def choose(
 
 
 def _taken(accepts: SettingType, value: object, name: str) -> ChosenValue:
-    if isinstance(accepts, StorePlace):  # only a file is read from anywhere, and printed: it wants more
+    if accepts is STORE_PLACE:  # only a file is read from anywhere, and printed: it wants more
         return ChosenValue(str(value), name)
     try:
         return ChosenValue(accepts.take(value), name)

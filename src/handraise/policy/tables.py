@@ -7,19 +7,19 @@ from typing import Literal, TypeAlias
 
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.policy.setting import (
-    Address,
-    ArgumentName,
-    ArgumentPatterns,
-    Domains,
-    FileName,
-    Folders,
+    ADDRESS,
+    ARGUMENT_NAME,
+    ARGUMENT_PATTERNS,
+    DOMAINS,
+    FILE_NAME,
+    FOLDERS,
+    PATTERNS,
+    PROGRAM_COMMAND,
+    SENTENCE,
+    STORE_PLACE,
     OneOf,
-    Patterns,
-    ProgramCommand,
     Seconds,
-    Sentence,
     SomeOf,
-    StorePlace,
     Switch,
     WholeNumber,
     setting,
@@ -111,10 +111,10 @@ class LinkSettings:
         "warn", OneOf("warn", "refuse"), "A link that has something odd about it, though it may be honest."
     )
     only: tuple[str, ...] = setting(
-        (), Domains(), "Refuse links to any other domain than these and their subdomains; empty: any domain."
+        (), DOMAINS, "Refuse links to any other domain than these and their subdomains; empty: any domain."
     )
     brands: tuple[str, ...] = setting(
-        (), Domains(), "Domains of your own to protect against imitation, beside the well-known ones."
+        (), DOMAINS, "Domains of your own to protect against imitation, beside the well-known ones."
     )
     unsafe_dangerous: bool = unsafe_switch("Show dangerous links, with a warning, instead of refusing them.")
 
@@ -158,14 +158,12 @@ class HeadlessSettings:
     )
     hook: tuple[str, ...] = setting(
         (),
-        ProgramCommand(),
+        PROGRAM_COMMAND,
         "The command that answers: program and arguments, run without a shell.",
         own_file_only=True,
     )
     hook_timeout: float = setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
-    reason: str = setting(
-        "Nobody is here to answer.", Sentence(), "The recorded reason when it is cancelled."
-    )
+    reason: str = setting("Nobody is here to answer.", SENTENCE, "The recorded reason when it is cancelled.")
 
     def decision(self) -> Headless:
         """The rule as a value to act on."""
@@ -190,13 +188,13 @@ class LedgerSettings:
     )
     checkpoint_file: str = setting(
         "",
-        FileName(),
+        FILE_NAME,
         "A file, best on another disk or machine, to which every signed checkpoint is appended too.",
         own_file_only=True,
     )
     checkpoint_command: tuple[str, ...] = setting(
         (),
-        ProgramCommand(),
+        PROGRAM_COMMAND,
         "A command that gets every signed checkpoint on standard input, run without a shell.",
         own_file_only=True,
     )
@@ -231,7 +229,7 @@ class GatewaySettings:
     )
     http: str = setting(
         "",
-        Address(),
+        ADDRESS,
         "Serve clients over streamable HTTP here, at /mcp. A gateway that a client starts then needs `--stdio`.",
         own_file_only=True,
     )
@@ -248,7 +246,7 @@ class StoreSettings:
 
     url: str = setting(
         "",
-        StorePlace(),
+        STORE_PLACE,
         "The store of the gateway and of `handraise store`; empty: a file in your data directory.",
         own_file_only=True,
     )
@@ -264,7 +262,7 @@ class ServerSettings:
         "Whether this server may ask. Without it, `default` decides.",
     )
     roots: tuple[str, ...] = setting(
-        (), Folders(), "The folders that `handraise call` lets this server know.", own_file_only=True
+        (), FOLDERS, "The folders that `handraise call` lets this server know.", own_file_only=True
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
 
@@ -273,9 +271,9 @@ class ServerSettings:
 class GuardSettings:
     """A question in front of the tools of servers behind the gateway."""
 
-    tools: tuple[str, ...] = setting(("*",), Patterns(), "The tools, by name or pattern.")
+    tools: tuple[str, ...] = setting(("*",), PATTERNS, "The tools, by name or pattern.")
     servers: tuple[str, ...] = setting(
-        (), Patterns(), "Their servers, by configured name or pattern; empty: all servers."
+        (), PATTERNS, "Their servers, by configured name or pattern; empty: all servers."
     )
     hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
@@ -284,14 +282,14 @@ class GuardSettings:
         "all but those that say that they only read. any: all. A tool without hints counts as destructive.",
     )
     arguments: tuple[str, ...] = setting(
-        (), ArgumentPatterns(), "Only calls with arguments that match all of these."
+        (), ARGUMENT_PATTERNS, "Only calls with arguments that match all of these."
     )
     message: str = setting(
-        "The model wants to call this tool.", Sentence(), "The question for you; {count} is filled in."
+        "The model wants to call this tool.", SENTENCE, "The question for you; {count} is filled in."
     )
     count: str = setting(
         "",
-        ArgumentName(),
+        ARGUMENT_NAME,
         "The argument with the count: a list, whose elements count, or a number. A call without it is asked about too.",
     )
     above: int | None = setting(
@@ -299,7 +297,7 @@ class GuardSettings:
     )
     typed: str = setting(
         "",
-        ArgumentName(),
+        ARGUMENT_NAME,
         'The text to type for a yes: "count", or the value of the argument of this name. Empty: nothing.',
     )
     cooldown: float = setting(

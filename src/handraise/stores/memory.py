@@ -17,11 +17,12 @@ from handraise.calls.records import (
     RoundUse,
     UnfinishedRound,
 )
+from handraise.calls.rounds import RoundState, judge_use
 from handraise.calls.store import Ticket
 from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.memory_ledger import MemoryLedger
-from handraise.stores.rules import GRACE, RoundState, SingleNode, continue_flow, judge_use, may_complete
+from handraise.stores.rules import GRACE, SingleNode, continue_flow, may_complete
 from handraise.vault.records import SealedSecret
 
 
@@ -160,7 +161,8 @@ class MemoryStore(SingleNode):
             self._journals[record.call_id] = list(record.journal)
         else:
             self._journals.pop(record.call_id, None)
-        self.ledger.add(events)
+        if events:
+            self.ledger.add(events)
 
     async def find_round(self, token: str) -> RoundRecord | None:
         row = self._rows.get(token)
@@ -176,7 +178,8 @@ class MemoryStore(SingleNode):
         result = judge_use(None if row is None else row.state, use)
         if row is not None and result.verdict == "first":
             row.said, row.answers, row.since = use.said, use.answers, use.now
-            self.ledger.add(events)
+            if events:
+                self.ledger.add(events)
         return result
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
@@ -211,7 +214,8 @@ class MemoryStore(SingleNode):
             row.outcome, row.until = outcome, until
         if ends:
             self._end(ends, until)
-        self.ledger.add(events)
+        if events:
+            self.ledger.add(events)
 
     async def end(self, call_id: str, *, until: float) -> None:
         self._end(call_id, until)

@@ -1,20 +1,14 @@
-"""The rules that every store follows: the reply to a retry, links that finish in a browser, a single node."""
+"""The rules that every store follows: how long rounds are kept, flows that finish in a browser, a single node."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from handraise.calls.records import (
-    EXPIRED,
-    CallBinding,
-    ConsumeResult,
     DeliveredAnswers,
     Flow,
-    RoundOutcome,
-    RoundUse,
 )
 from handraise.calls.store import OnAnswered
 from handraise.errors import StoreError
@@ -22,38 +16,6 @@ from handraise.errors import StoreError
 GRACE = 3600.0
 """Seconds that an unanswered round is kept after its deadline, so that a late retry learns why."""
 _LOOK_AGAIN = 0.1
-
-
-class RoundState(NamedTuple):
-    """A round as a retry finds it."""
-
-    binding: CallBinding
-    deadline: float
-    until: float | None
-    """Until when a round is kept that is over."""
-    said: str | None
-    """The digest of the answers that consumed it."""
-    since: float
-    outcome: RoundOutcome | None
-
-
-def judge_use(state: RoundState | None, use: RoundUse) -> ConsumeResult:
-    """The reply to a retry; `first` is still to be written. None: there is no such round."""
-    if state is None:
-        return ConsumeResult("refused", "unknown token")
-    if state.binding != use.binding:
-        return ConsumeResult("refused", "bound to another person or call")
-    if state.said is None:
-        if state.outcome is not None:
-            return ConsumeResult("again", outcome=state.outcome)
-        if use.now >= state.deadline or state.until is not None:
-            return ConsumeResult("refused", EXPIRED)
-        return ConsumeResult("first", since=use.now)
-    if state.said != use.said:
-        return ConsumeResult("refused", "used already, with other answers")
-    if state.outcome is None and state.until is not None:
-        return ConsumeResult("refused", "the call is over, and how this round went on was not kept")
-    return ConsumeResult("again", outcome=state.outcome, since=state.since)
 
 
 def continue_flow(known: Flow | None, flow: Flow) -> Flow:

@@ -26,9 +26,9 @@ from handraise.calls.records import (
     RoundRecord,
     RoundUse,
 )
+from handraise.calls.rounds import RoundState
 from handraise.calls.store import Ticket
 from handraise.errors import StoreError
-from handraise.stores.rules import RoundState
 from handraise.stores.seal import Sealer
 
 COLUMNS = "token, call_id, number, person, method, target, arguments, deadline, handler, seed, questions"

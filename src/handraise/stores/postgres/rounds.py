@@ -15,12 +15,13 @@ from handraise.calls.records import (
     RoundRecord,
     RoundUse,
 )
+from handraise.calls.rounds import judge_use
 from handraise.errors import StoreError
 from handraise.stores import sealed_rows as rows
 from handraise.stores.postgres.database import Connection, Database
 from handraise.stores.postgres.event_writer import EventWriter
 from handraise.stores.postgres.nodes import LIVES, PRESENT
-from handraise.stores.rules import continue_flow, judge_use, may_complete
+from handraise.stores.rules import continue_flow, may_complete
 from handraise.stores.sql_tables import SqlRounds
 
 _INSERT: LiteralString = f"""

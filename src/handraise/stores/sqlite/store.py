@@ -16,10 +16,11 @@ from handraise.calls.records import (
     RoundRecord,
     RoundUse,
 )
+from handraise.calls.rounds import judge_use
 from handraise.disk import make_directory
 from handraise.errors import SetupError
 from handraise.stores import sealed_rows as rows
-from handraise.stores.rules import GRACE, SingleNode, continue_flow, judge_use, may_complete
+from handraise.stores.rules import GRACE, SingleNode, continue_flow, may_complete
 from handraise.stores.seal import Sealer, key_file_beside
 from handraise.stores.sql_tables import SqlRounds, SqlSecrets, SqlTickets
 from handraise.stores.sqlite import ledger
