@@ -180,7 +180,7 @@ def call(
         typer.Option("--root", metavar="DIR", help="A folder that the server may know; may be repeated."),
     ] = None,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Show on standard error what crosses the wire, secrets masked.")
+        bool, typer.Option("--trace", help="Show the messages on standard error, secrets masked.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
