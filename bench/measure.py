@@ -179,7 +179,7 @@ class Bench:
     def bars(self) -> Sequence[Bar]:
         """Every bar, in the order in which it was measured."""
         ratios = [
-            Bar(f"{table.title}, to {ratio.against}", ratio.shown, ratio.bar, ratio.met)
+            Bar(f"{table.title}, against {ratio.against}", ratio.shown, ratio.bar, ratio.met)
             for table in self.tables
             for ratio in table.ratios
         ]

@@ -18,29 +18,39 @@ PICTURES: Final = ROOT / "docs" / "pictures"
 SLOWER: Final = 1.1
 """From which ratio on we say that we are slower."""
 NOTICE: Final = "<!-- Made by `make bench` from what it measured; edits here are lost. -->\n"
-HOW: Final = """
+INTRODUCTION: Final = """
+Find out what Handraise costs in time and memory, compared with the same job without it.
+
+A ratio of 0.50 means that Handraise takes half as long as the other, 1/12.5 that it takes a 12.5th of the time. Compare
+ratios, because times depend on the machine. A *bar* is a limit that we set ourselves.
+"""
+HOW: Final = """## How we measure
+
 <!-- snippet: run by test_a_part_runs_to_its_end -->
 ```console
 $ make bench
 $ python -m bench forms urls
 ```
 
-The first runs every part and writes this page, in {minutes:g} minutes at most; the second runs the parts that it
-names. Leave the machine alone meanwhile. Figures go to `bench/out/PART.json`. A run says at its end which bars it
-missed, and its status is 0 when there is none, 1 when there is one, and 3 when a part took too long and was stopped.
-`make bench QUICK=1`, or `python -m bench --quick`, only shows that every part runs to its end: its
-figures mean nothing, and none is kept.
+The first command runs every part and writes this page, in at most {minutes:g} minutes. The second runs the parts that
+it names. Leave the machine alone meanwhile. Each part writes its figures to `bench/out/PART.json`.
 
-Each part is measured side by side with what one would use otherwise, in one run: every contender takes its turn in
-every round, and a ratio is the median of the ratios within each round, where both sides met the same machine. Absolute
-times depend on the machine, so compare ratios: 0.50 means that Handraise takes half of what the other takes. A bar is
-our own limit.
+| exit status | meaning |
+|---|---|
+| 0 | every bar is met |
+| 1 | a bar is missed; the run names it |
+| 3 | a part took too long and was stopped |
 
-The cost of asking is processor time, of client and server together, both on one processor: to wake up another one
-costs a virtual machine as much as a third of a call. Each contender has several processes that take turns, 24 in
-memory, 12 over stdio and 7 over HTTP: two of the very same server differ by up to a tenth for as long as they live.
-On a shared machine a ratio of asking still differs by a few hundredths from run to run, over stdio by as much as a
-tenth: a bar that is just met may be missed the next time.
+`make bench QUICK=1` only shows that every part runs to its end. Its figures mean nothing and are not kept.
+
+- Handraise and the other programs run in turns, in many rounds. In one round both meet the machine in the same state. A
+  ratio is the median of the ratios of all rounds.
+- The cost of asking is the processor time of client and server together, on one processor. With two, a virtual machine
+  spends up to a third of a call on waking up the other one.
+- Two processes of the very same server differ by up to a tenth. So each program has several processes that take turns:
+  24 in memory, 12 over stdio, 7 over HTTP.
+- On a machine that others use too, a ratio of asking differs by a few hundredths from run to run, over stdio by up to
+  a tenth. A bar that is just met may be missed the next time.
 """
 
 
@@ -67,12 +77,12 @@ def page(measured: Sequence[Bench]) -> str:
     head = ("part", "what is measured", "against")
     return "\n".join(
         [
-            f"{NOTICE}\n# Benchmarks",
-            HOW.format(minutes=sum(part.minutes for part in PARTS.values())),
-            table(head, parts),
+            f"# Benchmarks\n\n{NOTICE}{INTRODUCTION}",
             *(f"Measured on: {machine}.\n" for machine in sorted({bench.machine for bench in measured})),
             _verdict(measured),
             _slower(measured),
+            HOW.format(minutes=sum(part.minutes for part in PARTS.values())),
+            table(head, parts),
             *(_section(PARTS[bench.part], bench) for bench in measured),
         ]
     )
@@ -87,7 +97,7 @@ def _verdict(measured: Sequence[Bench]) -> str:
     if stopped:
         told.append(f"Stopped before their end, because they took too long: {', '.join(stopped)}.")
     text = f"## Bars\n\n{' '.join(told)}\n"
-    return f"{text}\n{table(('missed in', 'what', 'measured', 'bar'), missed)}" if missed else text
+    return f"{text}\n{table(('part', 'missed bar', 'measured', 'at most'), missed)}" if missed else text
 
 
 def _slower(measured: Sequence[Bench]) -> str:
@@ -107,7 +117,7 @@ def _slower(measured: Sequence[Bench]) -> str:
         for part in dict.fromkeys(part for part, _ in worst)
         if PARTS[part].slower
     ]
-    head = ("part", "against", "at worst", "at")
+    head = ("part", "against", "worst ratio", "in which case")
     return f"## Where Handraise takes longer\n\n{table(head, rows)}\n{''.join(reasons)}"
 
 

@@ -33,14 +33,14 @@ PARTS: Final = {
         "reading a schema and checking an answer",
         "jsonschema, jsonschema-rs, fastjsonschema, pydantic",
         2,
-        "jsonschema-rs checks an answer to a form at hand in compiled code, and tells only whether it is valid.",
+        "jsonschema-rs is compiled code, and says only whether an answer is valid.",
     ),
     "gateway": Part(
         "The gateway",
         "a plain call and one that asks, through stdio and HTTP; and the start",
         "the direct connection, FastMCP's proxy",
         4,
-        "A question is judged, recorded and shown on its way.",
+        "The gateway judges, records and shows a question on its way.",
     ),
     "guards": Part("Guards", "a query that needs no question", "the database's own EXPLAIN", 1),
     "ledger": Part(
@@ -48,20 +48,18 @@ PARTS: Final = {
         "an event on disk, with 1, 10 and 100 writers; verification",
         "SQLite with group commit, a sync for each event",
         1,
-        "The bare database writes finished rows; ours makes, hashes and seals them first.",
+        "The bare database writes finished rows. Handraise makes, hashes and encrypts them first.",
     ),
     "scale": Part(
         "Scale",
         "1,000 to 100,000 pending questions on two nodes, answers of 64 clients, wake-ups across processes",
         "a bare PostgreSQL",
         4,
-        "Bare transactions write the rows and nothing else: nobody's right to answer is checked, nothing is sealed. A "
-        "bare NOTIFY ends where it is heard; ours brings the answer, sealed, which is opened before the body goes on.",
+        "Bare transactions only write rows. They check nobody's right to answer, and encrypt nothing. A bare NOTIFY "
+        "carries nothing. Ours brings an encrypted answer, which is decrypted before the tool goes on.",
     ),
     "secrets": Part(
         "Secrets", "judging a form, scanning an answer; how right the judge is", "a fixed bar", 1
     ),
-    "urls": Part(
-        "Links", "judging a link", "bare parsers, a fixed bar", 1, "A parser only parses: it judges nothing."
-    ),
+    "urls": Part("Links", "judging a link", "bare parsers, a fixed bar", 1, "A parser judges nothing."),
 }

@@ -19,12 +19,12 @@ OVER_HTTP = "answered while they wait"
 QUESTION_ON_DISK, EVENT_ON_DISK = "disk of a pending question", "an event of 400 bytes on disk"
 PROCESSOR = "processor time of the node for an answer"
 ROWS: Final = (
-    ("memory of a question that waits, where its body is parked, with `MCPServer`", "ask", MCP_SERVER),
+    ("memory of a waiting question, on the node that runs its tool, with `MCPServer`", "ask", MCP_SERVER),
     ("the same with FastMCP", "ask", FASTMCP),
-    ("an answer over HTTP, on a core that does nothing else, kept in memory", "ask", OVER_HTTP),
-    ("what PostgreSQL adds to it, in processor time of the node", "scale", PROCESSOR),
-    ("disk of a question that waits, in the database", "scale", QUESTION_ON_DISK),
-    ("disk of an event of the ledger; a question has a few, and they stay", "scale", EVENT_ON_DISK),
+    ("time of an answer over HTTP, on a core of its own, with the store in memory", "ask", OVER_HTTP),
+    ("processor time of the node that PostgreSQL adds to it", "scale", PROCESSOR),
+    ("disk of a waiting question, in the database", "scale", QUESTION_ON_DISK),
+    ("disk of a ledger event (a question has a few, and they stay)", "scale", EVENT_ON_DISK),
 )
 """The need, the part that measures it, and its name there."""
 
@@ -43,8 +43,8 @@ def sizing(measured: Mapping[str, Bench]) -> str:
     node, database = 50_000 * memory.value / 1024, 100_000 * disk.value / 2**20
     return (
         f"{table(('', 'measured', 'plan for'), rows)}\n"
-        f"A hundred thousand questions that wait on two nodes take some {_with_reserve(node):,g} MiB on each with "
-        f"`MCPServer`,\nand {_with_reserve(database):,g} MiB in the database.\n"
+        f"For 100,000 waiting questions on two nodes, plan {_with_reserve(node):,g} MiB of memory on each node with "
+        f"`MCPServer`,\nand {_with_reserve(database):,g} MiB of disk in the database.\n"
     )
 
 

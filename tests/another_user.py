@@ -39,23 +39,28 @@ def as_another_user(do: Callable[[], Any]) -> Any:
     result, gives = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(result)
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
         try:
-            told = do()
-        except OSError as error:
-            told = type(error).__name__
-        except BaseException as error:
-            told = f"{type(error).__name__}: {error}"
-        os.write(gives, json.dumps(told).encode())
-        os._exit(0)
+            os.close(result)
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            os.write(gives, json.dumps(_told(do)).encode())
+        finally:
+            os._exit(0)  # always: a child that goes on would be a second worker of this test run
     os.close(gives)
     with os.fdopen(result) as stream:
         told = json.load(stream)
     os.waitpid(child, 0)
     return told
+
+
+def _told(do: Callable[[], Any]) -> Any:
+    try:
+        return do()
+    except OSError as error:
+        return type(error).__name__
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _require_root() -> None:

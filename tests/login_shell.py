@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pty
 import shlex
 import signal
 import threading
@@ -19,6 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+from tests.forking import fork_at_terminal
 
 _HIGH = 100
 
@@ -50,8 +51,8 @@ def from_login_shell(
 ) -> Iterator[Started]:
     """Start a program from a login shell at a terminal of its own. It is to end when its input does."""
     to_program, from_program = os.pipe(), os.pipe()
-    shell, terminal = pty.fork()
-    if shell == 0:
+
+    def start() -> None:
         os.chdir(folder)
         log = os.open(errors or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         for wanted, made in zip(
@@ -59,6 +60,8 @@ def from_login_shell(
         ):
             os.dup2(made, wanted)
         os.execve("/bin/sh", ["sh"], environment)
+
+    shell, terminal = fork_at_terminal(start)
     os.close(to_program[0])
     os.close(from_program[1])
     drained = threading.Thread(target=_drain, args=(terminal,), daemon=True)

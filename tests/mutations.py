@@ -1,9 +1,10 @@
 """Break behaviours at random, one at a time, and see whether the tests of the package notice.
 
-    python -m tests.mutations --count 200 --seed 1
+    python -m tests.mutations --count 200 --seed 1 --json results.json --minutes 5
 
-Each change is made in a copy of `src`. The tests of its package run against the copy: first the quick ones, then the
-slow ones. A change is noticed when a test fails or the tests do not end. The last lines are a table by package.
+Each change is made in a copy of `src`. The tests of its package run against the copy: first those that mirror the
+module, then the others that are quick, then the slow ones. A change is noticed when a test fails or the tests do not
+end. The last lines are a table by package. Call it again with the same file of results: it goes on where it ended.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "handraise"
+TESTS = ROOT / "tests"
 SWAPPED: dict[type[ast.AST], str] = {
     ast.Eq: "!=",
     ast.NotEq: "==",
@@ -37,7 +40,9 @@ SWAPPED: dict[type[ast.AST], str] = {
     ast.In: "not in",
     ast.NotIn: "in",
 }
-QUICK_SECONDS, SLOW_SECONDS = 240, 600
+QUICK, SLOW = "not stranger and not slow", "slow and not stranger"
+MOST_SECONDS = 600
+"""A step that takes longer counts as tests that do not end."""
 
 
 class Mutation(NamedTuple):
@@ -45,6 +50,7 @@ class Mutation(NamedTuple):
 
     path: Path
     line: int
+    column: int
     start: int
     end: int
     """Offsets in the bytes of the module."""
@@ -52,9 +58,8 @@ class Mutation(NamedTuple):
 
     @property
     def package(self) -> str:
-        """The folder of tests that should notice it."""
-        parts = self.path.relative_to(PACKAGE).parts
-        return parts[0] if len(parts) > 1 else f"test_{parts[0]}"
+        """The package that the module belongs to, or the module itself."""
+        return self.path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
     def applied(self) -> bytes:
         source = self.path.read_bytes()
@@ -62,7 +67,9 @@ class Mutation(NamedTuple):
 
     def __str__(self) -> str:
         old = self.path.read_bytes()[self.start : self.end].decode()
-        return f"{self.path.relative_to(PACKAGE)}:{self.line}: {_short(old)} -> {_short(self.new)}"
+        return (
+            f"{self.path.relative_to(PACKAGE)}:{self.line}:{self.column}: {_short(old)} -> {_short(self.new)}"
+        )
 
 
 def mutations_of(path: Path) -> Iterator[Mutation]:
@@ -75,14 +82,12 @@ def mutations_of(path: Path) -> Iterator[Mutation]:
     def change(node: Any, new: str) -> Mutation:
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
-        return Mutation(path, node.lineno, start, end, new)
+        return Mutation(path, node.lineno, node.col_offset + 1, start, end, new)
 
     def text(node: ast.AST) -> str:
         return ast.get_source_segment(source, node) or ""
 
-    for function in ast.walk(ast.parse(source)):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or function.name == "__repr__":
-            continue
+    for function in _functions(ast.parse(source)):
         for node in [each for statement in function.body for each in ast.walk(statement)]:
             match node:
                 case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SWAPPED:
@@ -98,9 +103,9 @@ def mutations_of(path: Path) -> Iterator[Mutation]:
                     yield change(node, str(number + 1))
                 case ast.Return(value=ast.expr() as value) if text(value) != "None":
                     yield change(node, "return None")
-                case ast.Raise():
+                case ast.Raise() if "NotImplementedError" not in text(node):
                     yield change(node, "pass")
-                case ast.Expr(value=ast.Call() | ast.Await() as call) if "log" not in text(call)[:12]:
+                case ast.Expr(value=ast.Call() | ast.Await() as call) if not _is_idle(text(call)):
                     yield change(node, "pass")
 
 
@@ -123,34 +128,63 @@ def chosen(count: int, seed: int) -> list[Mutation]:
 
 
 def tests_of(package: str) -> Path | None:
-    path = ROOT / "tests" / package
-    return path if path.exists() else None
+    """The folder or the file with the tests of a package."""
+    return next((path for path in (TESTS / package, TESTS / f"test_{package}.py") if path.exists()), None)
 
 
-def is_noticed(mutation: Mutation, copy: Path, workers: int) -> str | None:
-    """What noticed the change; None when all tests passed."""
+def steps(mutation: Mutation) -> Iterator[tuple[list[Path], str, list[Path]]]:
+    """Tests to run until one fails: files or folders, which of their tests, and files that ran before."""
+    module = mutation.path.relative_to(PACKAGE)
+    package = tests_of(mutation.package)
+    assert package is not None
+    dotted = ".".join(("handraise", *module.with_suffix("").parts))
+    mirror = TESTS / module.parent / f"test_{module.name}"
+    importers = [path for path in sorted(package.rglob("test_*.py")) if f"{dotted} " in path.read_text()]
+    nearest = [mirror] * mirror.exists() or importers
+    if nearest:
+        yield nearest, QUICK, []
+    yield [package], QUICK, nearest
+    yield [package], SLOW, []
+
+
+def noticed_by(mutation: Mutation, copy: Path) -> str | None:
+    """The test that noticed the change; None when all passed."""
     target = copy / "handraise" / mutation.path.relative_to(PACKAGE)
     target.write_bytes(mutation.applied())
     try:
-        for name, marks, seconds in (
-            ("quick tests", "not stranger and not slow", QUICK_SECONDS),
-            ("slow tests", "slow and not stranger", SLOW_SECONDS),
-        ):
-            tests = str(tests_of(mutation.package))
-            options = ["-q", "-x", "-p", "no:cacheprovider", "-n", str(workers), "-m", marks]
-            command = [sys.executable, "-m", "pytest", *options, "--hypothesis-profile", "inner", tests]
-            environ = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-            try:
-                ended = subprocess.run(
-                    command, cwd=ROOT, env=environ, capture_output=True, timeout=seconds, check=False
-                )
-            except subprocess.TimeoutExpired:
-                return f"{name}, which did not end"
-            if ended.returncode not in {0, 5}:  # 5: no test was chosen
-                return name
+        for paths, marks, before in steps(mutation):
+            failed = _first_failure(
+                copy, *map(str, paths), "-m", marks, *(f"--ignore={each}" for each in before)
+            )
+            if failed is not None:
+                return failed
         return None
     finally:
         shutil.copy(mutation.path, target)
+
+
+def _first_failure(copy: Path, *arguments: str) -> str | None:
+    """The name of the first test that fails on this copy of `src`."""
+    options = ["-q", "-x", "--tb=no", "-rfE", "--hypothesis-profile", "inner"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest", *options, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as tests:
+        try:
+            said, _ = tests.communicate(timeout=MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(tests.pid, signal.SIGKILL)
+            return "tests that did not end"
+    if tests.returncode in {0, 5}:  # 5: no test was chosen
+        return None
+    lines = said.strip().splitlines() or [f"an exit with {tests.returncode}"]
+    named = next((line for line in lines if line.startswith(("FAILED ", "ERROR "))), lines[-1])
+    return named.removeprefix("FAILED ").removeprefix("ERROR ").split(" - ")[0]
 
 
 def main() -> None:
@@ -159,23 +193,35 @@ def main() -> None:
     )
     parser.add_argument("--count", type=int, default=200, help="how many behaviours to break")
     parser.add_argument("--seed", type=int, default=1, help="the same seed breaks the same behaviours")
-    parser.add_argument("--workers", type=int, default=2, help="processes for the tests")
-    parser.add_argument("--only", default="", help="only this package")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--only", nargs="*", default=[], help="only these packages")
+    parser.add_argument("--json", type=Path, help="the file of results, which is read first and goes on")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no change after this time")
     given = parser.parse_args()
-    picked = [each for each in chosen(given.count, given.seed) if given.only in {"", each.package}]
+    picked = [
+        each for each in chosen(given.count, given.seed) if not given.only or each.package in given.only
+    ]
     results: list[dict[str, Any]] = []
+    if given.json is not None and given.json.exists():
+        results = json.loads(given.json.read_text())
+    known = {each["change"] for each in results}
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        shutil.copytree(PACKAGE, copy / "handraise", ignore=shutil.ignore_patterns("__pycache__"))
-        for number, mutation in enumerate(picked, 1):
-            began = time.monotonic()
-            noticed = is_noticed(mutation, copy, given.workers)
-            took = time.monotonic() - began
-            print(
-                f"[{number}/{len(picked)}] {noticed or 'NOT NOTICED'} ({took:.0f} s) {mutation}", flush=True
+        copy.chmod(0o755)  # some tests look at it as another user
+        shutil.copytree(PACKAGE, copy / "handraise")
+        for mutation in picked:
+            start = time.monotonic()
+            if str(mutation) in known or start - began > given.minutes * 60:
+                continue
+            noticed = noticed_by(mutation, copy)
+            took = round(time.monotonic() - start)
+            results.append(
+                {"package": mutation.package, "noticed": noticed, "change": str(mutation), "seconds": took}
             )
-            results.append({"package": mutation.package, "noticed": noticed, "change": str(mutation)})
+            print(
+                f"[{len(results)}/{len(picked)}] {mutation}\n    {noticed or 'NOT NOTICED'} ({took} s)",
+                flush=True,
+            )
             if given.json is not None:
                 given.json.write_text(json.dumps(results, indent=1))
     tried: Counter[str] = Counter()
@@ -186,6 +232,22 @@ def main() -> None:
     for package in sorted(tried):
         print(f"{package:24} {noticed_in[package]:4} of {tried[package]:4}")
     print(f"{'all':24} {noticed_in.total():4} of {tried.total():4}")
+
+
+def _functions(module: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The outermost functions of a module, without those for debuggers."""
+    waiting: list[ast.AST] = [module]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop(0)):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                waiting.append(node)
+            elif node.name != "__repr__":
+                yield node
+
+
+def _is_idle(call: str) -> bool:
+    """Whether leaving a call out changes nothing that a user could see: the log, and a hint to the type checker."""
+    return "log" in call[:12] or call.startswith("assert_never(")
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from docs.make.markdown import NOTICE, table
@@ -26,64 +26,56 @@ _SHORT: Final = {
     "told why not": "told",
     "FAILED": "**failed**",
 }
-_SERVED: Final = {
-    "nothing": "held, parked, answered at the desk",
-    "forms": "its own dialog; links at the desk",
-    "forms and links": "its own dialog, with your rules and the ledger",
+_WAYS: Final = {
+    "directly, own dialog": "the client starts the server; somebody sits at the client's terminal",
+    "gateway, own dialog": "the client starts the gateway, which starts the server; somebody sits there, too",
+    "directly": "the client starts the server; nobody sees the client",
+    "gateway": "the client starts the gateway; nobody sees the client",
+    "gateway over HTTP": "the client connects to a gateway that runs already; nobody sees the client",
+    "gateway, short limit": "the client gives up before the person answers, and the model makes the same call again",
 }
 _HEAD: Final = """
-Find out how your client asks you, and how Handraise serves it. The gateway goes by what a client declares when it
-connects, never by this page. `handraise gateway doctor` says the same for the clients on your machine.
+Find your client to see how it asks you. Where it cannot, the gateway does. The gateway goes by the client's own words
+when it connects, never by this page. `handraise gateway doctor` shows the clients on your machine.
 
 ## Clients that were run
 
-Each was run against a server that asks in every way, with a stand-in for its model: directly, behind the gateway, and
-behind the gateway over HTTP. `make clients` does it again.
+Each ran against a server that asks in every way, with a stand-in for its model. `make clients` does it again. Forms are
+part of revision 2025-06-18 and later, links of 2025-11-25 and later.
 
 """
 _CELLS: Final = """
-## What came of each question
+## The end of each question
 
 | word | meaning |
 |---|---|
 | client | the person answered in the client's own dialog, and the model got the result |
 | desk | the person answered at the desk, and the model got the result |
-| told | the model and the person are told why not |
+| told | nobody could answer or nobody did, and the model is told so |
 | **failed** | none of these |
+| – | does not arise on this way, or the client cannot do it |
 
-A client with a dialog of its own was used at a terminal ("own dialog") and without one. "Short limit" means that the
-client gave up before the person answered; the model made the same call again.
+A client with a dialog does not run directly without a person: it decides alone there, as its line above says.
 
 """
 _REST: Final = """
 ## Clients that were not run
 
-What stands here is what their documentation says.
+These lines repeat the documentation of each client.
 
 """
 _FOOT: Final = """
-VS Code sends "Cancel" as a decline. `--desk always` has you asked at our desk, whatever a client shows.
-
-Forms are part of revision 2025-06-18 and later, links of
-[2025-11-25](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation) and later.
-
-Servers of a single project are in files of their own, which `handraise gateway install --client claude-code --project`
-rewrites, or the same for another client: `.mcp.json` (Claude Code), `.cursor/mcp.json`, `.vscode/mcp.json`,
-`.gemini/settings.json` and `.qwen/settings.json`.
-
-The TypeScript SDK's client and Inspector's `mcpdo` in front of the gateway, and the `everything` server behind it, are
-run in `make test`, on 2025-11-25 and 2026-07-28.
+The TypeScript SDK's client and Inspector's `mcpdo` run in `make test`, in front of the gateway.
 """
 
 
 def clients_page() -> str:
     """The text of docs/clients.md."""
     seen = table(["client", "`--client`", "version", "run on", "revision", "declares", "to know"], _seen())
-    cells = table(["client", *_SCENARIOS], _cells())
-    others = table(
-        ["client", "`--client`", "declares", "as of", "with the gateway in front", "source"], _not_run()
-    )
-    return f"# Clients\n\n{NOTICE}{_HEAD}{seen}{_CELLS}{cells}{_REST}{others}{_FOOT}"
+    ways = table(["way", "meaning"], _WAYS.items())
+    cells = table(["way", "clients", *_SCENARIOS], sorted(_cells(), key=_place))
+    others = table(["client", "`--client`", "declares", "as of", "source", "to know"], _not_run())
+    return f"# Clients\n\n{NOTICE}{_HEAD}{seen}{_CELLS}{ways}\n{cells}{_REST}{others}{_FOOT}"
 
 
 def _seen() -> Iterator[list[str]]:
@@ -93,16 +85,26 @@ def _seen() -> Iterator[list[str]]:
 
 
 def _cells() -> Iterator[list[str]]:
+    """The outcomes, with one row for all clients and ways that have the same."""
+    alike: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for run in RUNS.values():
         for way, outcomes in run["runs"].items():
-            yield [
-                f"{run['title']}, {way}",
-                *(_SHORT.get(outcomes.get(name, ""), "–") for name in _SCENARIOS),
-            ]
+            cells = tuple(_SHORT.get(outcomes.get(name, ""), "–") for name in _SCENARIOS)
+            alike.setdefault(cells, {}).setdefault(way, []).append(run["title"])
+    for cells, ways in alike.items():
+        clients: dict[str, list[str]] = {}
+        for way, titles in ways.items():
+            clients.setdefault(", ".join(titles), []).append(way)
+        for names, same in clients.items():
+            yield ["; ".join(same), names, *cells]
+
+
+def _place(row: Sequence[str]) -> int:
+    return list(_WAYS).index(row[0].partition(";")[0])
 
 
 def _not_run() -> Iterator[list[str]]:
     for id, client in CLIENTS.items():
         if id not in RUNS:
             source = f"[docs]({client.source})"
-            yield [client.title, f"`{id}`", client.asks, client.as_of, _SERVED[client.asks], source]
+            yield [client.title, f"`{id}`", client.asks, client.as_of, source, client.note]

@@ -15,7 +15,7 @@ from handraise.revisions import Revision
 from handraise.server.endings import fault_of
 
 NEXT: Final = {
-    "HandraiseError": "Catch this one to catch them all.",
+    "HandraiseError": "Catch this class to catch every error of Handraise.",
     "DefinitionError": "Correct the question in your code; the log names the place.",
     "FormError": "Correct the field that it names. The protocol carries only flat fields of plain types.",
     "SecretInForm": "Ask with `ask.secret` on a page; see [pages](../pages.md).",
@@ -30,10 +30,10 @@ NEXT: Final = {
     "StateRefused": "Call the tool again from the start. Only the log has the reason.",
     "NotReplayable": "Call again. To survive a restart, declare the tool `@replayable` and use a store.",
     "Ambiguous": "Check whether it was done before you call again. A `@replayable` tool goes on by itself.",
-    "TooManyQuestions": "Ask less, ask together with `ask.all`, or raise `max_questions`.",
+    "TooManyQuestions": "Ask fewer questions, put several into one `ask.all`, or raise `max_questions`.",
     "NoRoom": "Try later, or raise `max_parked`.",
     "UnusableAnswer": "Ask in simpler words, or relax the form. `max_reasks` limits how often it is asked again.",
-    "CompletionRefused": "Finish it as the person who was asked, before it expires, and once.",
+    "CompletionRefused": "Only the person who was asked can finish it, once, and before it expires.",
     "AccountError": "Try later; the log says what the service answered.",
     "Stopped": "Nothing. This is how a tool ends when the person says no.",
     "Stale": "Look at the thing again, then ask again.",
@@ -43,9 +43,9 @@ NEXT: Final = {
     "UsageError": "Do what the message says. Asking works in tools, prompts and resources of a server with Handraise.",
     "SetupError": "Install or configure what the message names.",
     "StoreError": "Make sure that the store's file or database can be written. Nothing was asked.",
-    "AnswerNotKept": "Make sure that the store can be written. The question waits; then the same retry works.",
+    "AnswerNotKept": "Make sure that the store can be written. The question still waits; then the same retry works.",
     "StepNotKept": "Make sure that the store can be written. Check whether the step has to be undone.",
-    "LedgerError": "Make sure that the ledger can be written, or look at the record that the message names.",
+    "LedgerError": "Make sure that the ledger can be written. If the message names a record, look at it.",
 }
 """The remedy for each error."""
 
@@ -68,17 +68,22 @@ _DRAWN: Final = re.compile(r"^ {4}([│├└─ ]*)(\w+)(?: +(.+))?$", re.MULTI
 """A line of the tree: its branches, the class, and what that is about."""
 
 INTRODUCTION: Final = """\
-Everything that Handraise raises is in one tree, in `handraise.errors`. Each class has a stable `code` and one public
-sentence, which is all that the other side gets to read. `str(error)` is for your log and may say more.
+Look up an error: its cause, its remedy, and the sentence that the other side reads. All errors are in one tree, in
+`handraise.errors`. Each class has a stable `code` and one public sentence. The other side reads only that sentence.
+`str(error)` is for your log and may say more.
 """
 
 ENDING: Final = f"""\
 ## How a call ends
 
-An error that leaves a tool ends the call with a tool result: `isError` is true, the text is the public sentence, and
-`_meta["{CATEGORY}"]` is the code, or a word closer to what happened where a class has one. In a prompt or a
-resource, which have no such result, it is the JSON-RPC error below. On 2026-07-28 `NotSupported` is that error in a
-tool too; [this](../wire/cannot-be-asked.md) is what crosses the wire.
+| the error leaves | the call ends with |
+|---|---|
+| a tool | a tool result: `isError` is true, the text is the public sentence, `_meta["{CATEGORY}"]` is the code |
+| a prompt or a resource | the JSON-RPC error that is named below |
+| a tool, if it is `NotSupported` on 2026-07-28 | the JSON-RPC error too: [messages](../wire/cannot-be-asked.md) |
+
+Two classes have a word of their own in place of the code: a `Stopped` call is `user_declined` or `user_cancelled`, and
+`GuardRefused` names the reason.
 """
 
 

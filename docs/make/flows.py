@@ -35,12 +35,12 @@ FLOWS: Final = (
         "form",
         "A form",
         "greet",
-        "One question with one field, and the person answers it.",
+        "See how one question with one field travels, and its answer.",
         {"": call("greet", accept(answer="Ada"), says="Hello Ada")},
         {
             JUNE: "The client declares `elicitation` once, when it connects. The server sends a request while the call "
             "runs. There is no `mode`: every question is a form.",
-            NOVEMBER: "The same, with modes: the client declares its modes, and the question names one.",
+            NOVEMBER: "The same, but the client declares its modes (form, URL), and the question names one.",
             JULY: "The server sends no requests. The client says in each request what it can be asked. The question is "
             "the result of the call. The client calls again with the answer and the `requestState` that it got.",
         },
@@ -50,7 +50,7 @@ FLOWS: Final = (
         "two-questions",
         "Two questions",
         "order",
-        "A tool asks twice and does something in between. That happens once, on every revision.",
+        "See how a tool asks twice and does something in between. It does that once, on every revision.",
         {
             "": call(
                 "order",
@@ -70,7 +70,7 @@ FLOWS: Final = (
         "decline-and-cancel",
         "Decline and cancel",
         "greet",
-        "The person says no, or closes the question without deciding. Both are answers. `or_stop()` ends the call "
+        "See what happens when the person says no, or closes the question. Both are answers. `or_stop()` ends the call "
         "with a sentence for the model, and with a word for programs in `_meta`.",
         {
             "Decline": call("greet", DECLINE, says="The person declined."),
@@ -88,8 +88,8 @@ FLOWS: Final = (
         "cannot-be-asked",
         "A client that cannot be asked",
         "greet",
-        "The client did not declare `elicitation`, so no question is sent. The tool gets `NotSupported`. If it does "
-        "not catch that, the call ends like this. With the [gateway](gateway.md), the person is asked anyway.",
+        "See how a call ends when the client did not declare `elicitation`. No question is sent, and the tool gets "
+        "`NotSupported`, which this tool does not catch. With the [gateway](gateway.md), the person is asked anyway.",
         {"": call_unasked},
         {
             JUNE: "A tool result that says what is missing, for the model to tell the person.",
@@ -101,34 +101,34 @@ FLOWS: Final = (
         "link",
         "A link",
         "checkout",
-        "The person goes to the browser. `accept` means that they agreed to open the link, not that they are done. The "
-        "tool goes on when the shop's own web server calls `complete`.",
+        "See how a link travels, and how the client learns that the person is done. `accept` means that they agreed to "
+        "open the link, not that they are done. The tool goes on when the shop's own web server calls `complete`.",
         {"": pay},
         {
-            JUNE: "This revision has no links: `NotSupported`.",
+            JUNE: "This revision has no links, so the tool gets `NotSupported`.",
             NOVEMBER: "The question has an `elicitationId`. When the person is done, the client that was asked gets "
             "`notifications/elicitation/complete`, then the result.",
-            JULY: "No notice. The retry is answered when the person is done.",
+            JULY: "There is no notice. The server answers the retry when the person is done.",
         },
     ),
     Flow(
         "link-first",
         "A link first",
         "receipts",
-        "A tool needs something from the browser before it starts: `ask.require`.",
+        "See how a tool gets something from the browser before it starts, with `ask.require`.",
         {"": require_permission},
         {
-            JUNE: "This revision has no links: `NotSupported`.",
+            JUNE: "This revision has no links, so the tool gets `NotSupported`.",
             NOVEMBER: "The call ends with error -32042, which lists the links. The client calls again after the "
             "completion notice, or when the person says that they are done.",
-            JULY: "There is no -32042. It is an input-required round like any other.",
+            JULY: "There is no -32042. The links come in an input-required round like any other.",
         },
     ),
     Flow(
         "roots",
         "Roots",
         "folders",
-        "Which folders may the server use? The client answers from its configuration, without asking the person.",
+        "See how a server learns which folders it may use. The client answers from its configuration and asks nobody.",
         {"": tell_roots},
         {
             JUNE: "`roots/list`, a request from the server.",
@@ -140,10 +140,10 @@ FLOWS: Final = (
         "gateway",
         "Through the gateway",
         "greet",
-        "The client cannot ask, and the [gateway](../gateway.md) stands in between. You see the client's side: the "
-        "call is held (45 seconds; here almost none), then parked. The person answers at the desk, which these "
-        "messages do not show. The model resumes with a ticket. A ticket is not enough to answer. `my notes` is "
-        "the user's name for the server.",
+        "See how the [gateway](../gateway.md) asks when the client cannot. You see the client's side of it. "
+        "The call is held (usually 45 seconds, here almost none), then parked. The person answers at the desk; these "
+        "messages do not show that. The model gets the result with a ticket. A ticket is not enough to answer. "
+        "`my notes` is the user's name for the server.",
         {"": park_and_resume},
         {
             JUNE: "Two ordinary tool calls.",

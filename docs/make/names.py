@@ -54,26 +54,26 @@ WITHOUT_EXAMPLE: Final = {"client", "guards"}
 """Parts whose every name is used by the examples on their own pages."""
 
 PARTS: Final = {
-    "server": "asking.md",
-    "stores": "deployment.md",
-    "stores.postgres": "deployment.md",
-    "forms": "forms.md",
-    "pages": "pages.md",
-    "pages.oauth": "connect.md",
-    "vault": "vault.md",
-    "client": "hosts.md",
-    "desks": "desks.md",
-    "policy": "policy.md",
-    "guards": "guards.md",
-    "guards.sql": "guards.md",
-    "ledger": "ledger.md",
-    "trace": "trace.md",
-    "urls": "security.md",
-    "testing": "testing.md",
-    "lint": "lint.md",
-    "design": "design.md",
+    "server": ("asking.md", "suspended-calls.md", "servers.md"),
+    "stores": ("stores.md",),
+    "stores.postgres": ("deployment.md",),
+    "forms": ("forms.md",),
+    "pages": ("pages.md", "pages-hosting.md"),
+    "pages.oauth": ("connect.md",),
+    "vault": ("vault.md",),
+    "client": ("hosts.md",),
+    "desks": ("desks.md",),
+    "policy": ("policy.md",),
+    "guards": ("guards.md", "sql-guard.md"),
+    "guards.sql": ("sql-guard.md",),
+    "ledger": ("ledger.md", "ledger-proof.md"),
+    "trace": ("trace.md",),
+    "urls": ("security/links.md",),
+    "testing": ("testing.md",),
+    "lint": ("lint.md",),
+    "design": ("design.md",),
 }
-"""The parts with public names of their own, in reading order, each with the page about it."""
+"""The parts with public names of their own, in reading order, each with the pages about it."""
 
 
 def names_page() -> str:
@@ -94,12 +94,13 @@ def _page() -> Iterator[str]:
         yield block("text", printed_by(example), "prints")
     for name, page in ELSEWHERE.items():
         yield _told(name, resolve(name)) + f"\nAn example: [{page.removesuffix('.md')}](../{page}).\n"
-    for part, page in PARTS.items():
+    for part, about in PARTS.items():
         module = import_module(f"handraise.{part}")
         yield f"## handraise.{part}"
         yield _docstring(module)
         yield table(("name", ""), _rows(module))
-        yield f"More: [{page.removesuffix('.md').rpartition('/')[2]}](../{page})."
+        links = (f"[{page.removesuffix('.md').rpartition('/')[2]}](../{page})" for page in about)
+        yield f"More: {', '.join(links)}."
         if part not in WITHOUT_EXAMPLE:
             yield block("python", source_of(example_of(part)))
             yield block("text", printed_by(example_of(part)), "prints")

@@ -5,35 +5,35 @@
     │   ├── FormError              a form or one of its fields
     │   ├── SecretInForm           a form that asks for a secret; use a page
     │   └── UnsafeUrl              a link that no question may carry
-    ├── WireError                  the other side sent what the protocol does not allow
+    ├── WireError                  the other side sent something that the protocol does not allow
     ├── NoAnswer                   nobody answered; never the same as a decline
     │   ├── NotSupported           nobody could be asked in this mode
     │   ├── Expired                nobody answered in time
     │   ├── Withdrawn              the asker went away
     │   └── Failed                 the client answered with an error or with garbage
     ├── CallError                  a round that does not fit its call
-    │   ├── StateRefused           requestState that is not ours, not theirs, or used up
-    │   ├── NotReplayable          the paused body is gone and may not run again
-    │   │   └── Ambiguous          it is not known, either, how far it got
+    │   ├── StateRefused           a requestState that is forged, belongs to somebody else, or was used
+    │   ├── NotReplayable          the suspended tool is gone and may not run again
+    │   │   └── Ambiguous          the same, and nobody knows how far it got
     │   ├── TooManyQuestions       one call asked more often than it may
-    │   ├── NoRoom                 as many questions wait as this server takes
-    │   └── UnusableAnswer         the person's answers kept failing the form
-    ├── CompletionRefused          a URL question finished by nobody we can name, or already over
+    │   ├── NoRoom                 the server takes no more waiting questions
+    │   └── UnusableAnswer         the person's answers did not fit the form, again and again
+    ├── CompletionRefused          a URL question that is over already, or whose finisher is unknown
     ├── AccountError               the service of an account cannot be reached, or answers wrongly
-    ├── Stopped                    the body ended itself politely after a decline or a cancel
-    ├── Stale                      what was asked about changed while the person thought
+    ├── Stopped                    the tool ended the call politely after a decline or a cancel
+    ├── Stale                      the subject of the question changed while the person thought
     ├── GuardRefused               a guard does not let a call run, and asks nobody about it
-    ├── PasskeyRefused             a passkey that does not show that its person was there
+    ├── PasskeyRefused             a passkey that does not prove that its person is there
     ├── OutsideBoundary            a file that lies outside of the roots, or a link that may lead there
-    ├── UsageError                 Handraise was called where it cannot work, or with what it cannot take
+    ├── UsageError                 Handraise was called in the wrong place, or with a wrong value
     ├── SetupError                 something to install or to configure is missing
     ├── StoreError                 the store could not keep or give back a record
     │   ├── AnswerNotKept          an answer arrived and could not be kept; its question still waits
     │   └── StepNotKept            a `once` step was done, and its result could not be kept
-    └── LedgerError                what is no record of the ledger, or one that cannot be written
+    └── LedgerError                a record that is invalid, or that cannot be written
 
-Each class has a stable `code`, and a constant `public` sentence which is all
-that the other side may learn. `str(error)` is for the log and the author.
+Each class has a stable `code`, and one constant `public` sentence. The other
+side learns only that. `str(error)` is for the log and the author.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CATEGORY = "handraise/category"
 
 
 class HandraiseError(Exception):
-    """Anything that Handraise itself raises."""
+    """The base class of every error that Handraise raises."""
 
     code: ClassVar[str] = "handraise"
     public: str = "Something went wrong while asking the person."
@@ -114,7 +114,7 @@ class UnsafeUrl(DefinitionError):
 
 
 class WireError(HandraiseError):
-    """The other side sent what the protocol does not allow. `rule` names what was broken."""
+    """The other side sent something that the protocol does not allow. `rule` names the broken rule."""
 
     code = "wire"
     public = "The message does not follow the protocol."
@@ -203,20 +203,20 @@ class CallError(HandraiseError):
 
 
 class StateRefused(CallError):
-    """A requestState that is not ours, not theirs, or used up. One public sentence for every reason."""
+    """A requestState that is forged, belongs to somebody else, or was used. One public sentence for every reason."""
 
     code = "state_refused"
 
 
 class NotReplayable(CallError):
-    """The paused body is gone (restart, other node) and was not declared replayable. Nobody used the answer."""
+    """The suspended tool is gone (restart, other node) and is not `@replayable`. Nobody used the answer."""
 
     code = "not_replayable"
     public = "The paused call is gone and may not run again by itself. The answer was not used. Call the tool again."
 
 
 class Ambiguous(NotReplayable):
-    """The same, and it may have acted on an answer before it was gone."""
+    """The same, and nobody knows how far the call got: it may have used an answer."""
 
     code = "ambiguous"
     public = (
@@ -233,14 +233,14 @@ class TooManyQuestions(CallError):
 
 
 class NoRoom(CallError):
-    """As many questions wait already as this server takes."""
+    """The server has reached its limit of waiting questions."""
 
     code = "no_room"
     public = "Too many questions wait for people already, so this one was not asked. Try again later."
 
 
 class UnusableAnswer(CallError):
-    """The person's answers kept failing the form."""
+    """The person's answers did not fit the form, again and again."""
 
     code = "unusable_answer"
     public = (
@@ -249,7 +249,7 @@ class UnusableAnswer(CallError):
 
 
 class CompletionRefused(HandraiseError):
-    """A URL question that nobody we can name finished, or that is over already."""
+    """A URL question that is over already, or whose finisher is unknown."""
 
     code = "completion_refused"
     public = "This cannot be finished here."
@@ -263,7 +263,7 @@ class AccountError(HandraiseError):
 
 
 class Stopped(HandraiseError):
-    """The body ended itself politely, because the person declined or cancelled."""
+    """The tool ended the call politely, because the person declined or cancelled."""
 
     code = "stopped"
     tells_all = True
@@ -304,7 +304,7 @@ class GuardRefused(HandraiseError):
 
 
 class PasskeyRefused(HandraiseError):
-    """A passkey, or what claims to be one, that does not show that its person was there."""
+    """A passkey that does not prove that its person is there."""
 
     code = "passkey_refused"
     public = "The passkey could not be checked, so nothing was answered."
@@ -334,7 +334,7 @@ class OutsideBoundary(HandraiseError):
 
 
 class UsageError(HandraiseError):
-    """Handraise was called where it cannot work, or with what it cannot take."""
+    """Handraise was called in the wrong place, or with a value that it cannot take."""
 
     code = "usage"
     public = "This server asks in a way that cannot work; its author has to mend that."
@@ -355,14 +355,14 @@ class StoreError(HandraiseError):
 
 
 class AnswerNotKept(StoreError):
-    """An answer arrived, and the store could not be reached. The same retry works when it can."""
+    """An answer arrived while the store could not be reached. The same retry works when the store is back."""
 
     code = "answer_not_kept"
     public = "The answer could not be kept safely, so it was not used. The question still waits: send it again later."
 
 
 class StepNotKept(StoreError):
-    """A `once` step was done, and its result could not be kept: nobody can tell later that it was."""
+    """A `once` step was done, but its result could not be kept. Nobody can tell later that it was done."""
 
     code = "step_not_kept"
     public = (

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from handraise.errors import HandraiseError, Stopped, UsageError
-from handraise.forms import DEFAULT_LIMITS, Flag, Form
+from handraise.forms import DEFAULT_LIMITS, Flag, Form, label_of
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -84,6 +84,14 @@ class UrlQuestion:
 
 
 Question: TypeAlias = FormQuestion[Any] | UrlQuestion
+
+
+def field_reasons(form: Form[Any], problems: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The reasons for `with_reasons`, each with the label of its field; the only field of a form needs no name."""
+    labels = {each.name: label_of(each) for each in form.fields}
+    return tuple(
+        why if [name] == list(labels) else f"{labels.get(name, name)}: {why}" for name, why in problems
+    )
 
 
 def with_reasons(message: str, reasons: Sequence[str], longest: int = DEFAULT_LIMITS.message) -> str:

@@ -23,11 +23,11 @@ from handraise.forms import (
     DEFAULT_LIMITS,
     Choice,
     Choices,
+    Field,
     Form,
     Limits,
     check_answer,
     dump_form,
-    measure,
     parse_form,
     require_bounded,
     require_message,
@@ -77,8 +77,10 @@ def parse_trace(meta: object) -> str | None:
     return None if found is None else found["trace"]
 
 
-def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
-    """The params of a question, with only what the revision knows.
+def dump_question(
+    question: Question, revision: Revision, hints: QuestionHints | None = None
+) -> dict[str, Any]:
+    """The params of a question, with only what the revision knows, and with these hints instead of its own.
 
     NotSupported when the revision has no such question; UsageError when 2025-11-25 needs an id for it.
     """
@@ -92,7 +94,7 @@ def dump_question(question: Question, revision: Revision) -> dict[str, Any]:
             params = _dump_url(question, revision)
         case _:
             assert_never(question)
-    if meta := dump_question_hints(question.hints):
+    if meta := dump_question_hints(hints or question.hints):
         params["_meta"] = meta
     return params
 
@@ -130,13 +132,16 @@ def check_size(question: Question, limits: Limits = DEFAULT_LIMITS) -> tuple[str
     found = []
     try:
         require_message(question.message, limits)
-        if measure(dump_question(question, Revision.NOVEMBER_2025)) > limits.bytes:
-            found.append(f"The question has more than {limits.bytes:,} bytes.")
     except WireError as error:
         found.append(str(error))
-    except (NotSupported, UsageError):
-        pass  # a link without an id has nothing else to measure
-    fields = question.form.fields if isinstance(question, FormQuestion) else ()
+    fields: Sequence[Field] = ()
+    match question:
+        case FormQuestion(form=form):
+            fields, rest = form.fields, form.size
+        case UrlQuestion(url=url):
+            rest = len(url)
+    if len(question.message.encode("utf-8", "surrogatepass")) + rest > limits.bytes:
+        found.append(f"The question has more than {limits.bytes:,} bytes.")
     if len(fields) > limits.fields:
         found.append(
             f"The form has {len(fields)} fields; {limits.fields} are allowed. Ask in several questions."
@@ -288,20 +293,20 @@ def dump_question_hints(hints: QuestionHints) -> dict[str, Any]:
 def parse_question_hints(meta: object, form: Form[Any] | None = None) -> QuestionHints:
     """The hints in a question's `_meta`. It is untrusted: a malformed hint counts as absent.
 
-    Values of a last answer count only where they fit the `form`, and never in a confirmation.
+    Values of a last answer count only where they fit the `form`, and never in a confirmation or before a guard.
     """
     told = meta.get(QUESTION_HINTS) if isinstance(meta, Mapping) else None
     if not isinstance(told, Mapping):
         return NO_HINTS
-    buttons = told.get("buttons")
+    buttons, guard = told.get("buttons"), told.get("guard") is True
     return QuestionHints(
         _parse_time(told.get("expiresIn")),
         Buttons(_parse_button(buttons.get("yes")), _parse_button(buttons.get("no")))
         if isinstance(buttons, Mapping)
         else Buttons(),
         _parse_problems(told.get("problems")),
-        {} if form is None else _parse_last_answer(told.get("lastAnswer"), form),
-        told.get("guard") is True,
+        {} if form is None or guard else _parse_last_answer(told.get("lastAnswer"), form),
+        guard,
     )
 
 

@@ -27,7 +27,7 @@ def measured() -> Bench:
 def test_a_missed_bar_is_told_first(measured: Bench) -> None:
     text = page([measured])
     assert "2 of 3 bars are met." in text
-    assert "| Asking | one question, to plain call | 3.00 | 2.50 |" in text
+    assert "| Asking | one question, against plain call | 3.00 | 2.50 |" in text
 
 
 def test_a_part_that_was_stopped_is_told(measured: Bench) -> None:
@@ -39,7 +39,7 @@ def test_where_ours_takes_longer_is_told_without_a_bar_too(measured: Bench) -> N
     measured.tables.append(
         Table("two questions", {"handraise": 1.0, "bare": 1 / 9}, [Ratio("bare", 9.0, None)])
     )
-    slower = page([measured]).partition("## Where Handraise takes longer")[2].partition("## Asking")[0]
+    slower = page([measured]).partition("## Where Handraise takes longer")[2].partition("## How")[0]
     rows = [line for line in slower.splitlines() if line.startswith("| Asking")]
     assert rows == [
         "| Asking | plain call | 3.00 | one question |",

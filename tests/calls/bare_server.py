@@ -80,7 +80,7 @@ async def once(call: Call, key: str, step: Callable[[], Any]) -> Any:
     assert journal is not None
     if journal.has_done(key):
         return journal.result_of(key)
-    with call.step():
+    with call.step(key):
         result = step()
         if inspect.isawaitable(result):
             result = await result
@@ -149,7 +149,7 @@ class BareServer:
 
     async def call(self, binding: CallBinding = ALICE) -> Any:
         """Call the tool; the first round, or the end."""
-        call = BareHandler(self, binding).call
+        call = BareCall(self, binding)
         return await call.wait(call.start(contextvars.copy_context()))
 
     async def retry(self, round_: Any, answers: Mapping[str, Any], binding: CallBinding = ALICE) -> Any:
@@ -171,18 +171,22 @@ class BareServer:
         await within(self.calls.close())
 
 
-class BareHandler:
+class BareCall(Call):
     """One run of the tool."""
 
     def __init__(self, server: BareServer, binding: CallBinding) -> None:
+        super().__init__(server.calls)
         self._server = server
-        self.binding = binding
-        self.call = Call(server.calls, self)
+        self._binding = binding
+
+    @property
+    def binding(self) -> CallBinding:
+        return self._binding
 
     async def run(self) -> Any:
         if self._server.may_replay(self.binding):
-            self.call.replays, self.call.journal = "tool", self.call.journal or Journal()
-        return await self._server.tool(self.call)
+            self.replays, self.journal = "tool", self.journal or Journal()
+        return await self._server.tool(self)
 
     def suspended(self) -> None:
         pass
@@ -208,7 +212,7 @@ class BareRetry:
         return record.handler is not None and self._server.may_replay(record.binding)
 
     def replay(self, record: RoundRecord) -> Call:
-        call = BareHandler(self._server, record.binding).call
+        call = BareCall(self._server, record.binding)
         call.restore(record)
         call.start(contextvars.copy_context())
         return call

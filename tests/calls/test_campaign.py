@@ -66,7 +66,7 @@ class Process(BareServer):
     async def _do(self, call: Call, step: str, given: list[Any]) -> None:
         async def effect() -> None:
             await self.connection.live_on()
-            self._campaign.effects.setdefault((call.handler.binding.target, step), []).append((self, given))
+            self._campaign.effects.setdefault((call.binding.target, step), []).append((self, given))
 
         await (once(call, step, effect) if call.replays else effect())
 

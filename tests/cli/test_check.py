@@ -114,7 +114,7 @@ def test_people_read_text() -> None:
     assert check("answer", BAD_ANSWER).stdout.splitlines()[0] == "not ok"
     refused = check("form", SECRET_FORM).stdout
     assert "  password: The field 'password' asks for a password. (password)\n" in refused
-    assert "    It rests on: password.\n" in refused
+    assert "    Because of: password.\n" in refused
 
 
 @pytest.mark.shows("D7")
@@ -249,7 +249,7 @@ def test_a_doubtful_form_rests_on_its_own_words() -> None:
     result = check("form", json.dumps(form))
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "doubtful"
-    assert "It rests on: The thing you change every 90 days, change every 90 days." in result.stdout
+    assert "Because of: The thing you change every 90 days, change every 90 days." in result.stdout
 
 
 def test_the_questions_of_a_call_are_judged_together() -> None:

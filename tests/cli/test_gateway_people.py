@@ -49,6 +49,12 @@ def test_without_the_file_one_is_told_what_makes_it(tmp_path: Path, words: tuple
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    status, shown = run("add", "ann", "--file", str(tmp_path / "none" / "people.json"))
+    assert status == 2
+    assert "cannot be written: No such file or directory" in shown
+
+
 def test_its_help_has_examples() -> None:
     shown = run("--help")[1]
     assert "handraise gateway people add alice --file people.json" in shown

@@ -169,6 +169,12 @@ def test_a_new_key_file_is_private_and_never_in_place_of_another(tmp_path: Path)
     assert path.read_bytes() == written
 
 
+def test_a_key_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    refused = run("new-key", "--file", str(tmp_path / "none" / "key"))
+    assert refused.exit_code == 2
+    assert "cannot be written: No such file or directory" in " ".join(refused.stderr.split())
+
+
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     missing = run("list", "--store", str(tmp_path / "none.db"))
     assert missing.exit_code == 2

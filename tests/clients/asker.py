@@ -43,7 +43,7 @@ class Order(BaseModel):
 def make_asker(effects: Path) -> MCPServer:
     """A fresh server. Each effect is one line in the file."""
     server = MCPServer("asker", version="1")
-    Handraise().install(server)
+    Handraise(max_reasks=1).install(server)
 
     def tell(what: str, answer: Answer[object] | Fallback[None]) -> str:
         if not isinstance(answer, Accepted):

@@ -16,6 +16,7 @@ FAILED = "FAILED"
 TRUE_REASONS = (
     "their client cannot ",  # ask them, open a link for them, or show a choice of several options
     "did not answer in time",
+    "The answers did not fit the form",  # the client sends what is no answer to it, and the same again
     "ended while the user was being asked",  # a client that starts its servers anew for each call
 )
 """Sentences that say truly why nothing happened."""

@@ -108,6 +108,10 @@ class StandIn:
     can_resume: bool = False
     elsewhere: list[str] = field(default_factory=list)
     """Addresses that the client wanted to reach; it was refused."""
+    called: threading.Event = field(default_factory=threading.Event)
+    """Set when the model has made its first call."""
+    too_early: threading.Event = field(default_factory=threading.Event)
+    """Set when the client asked the model before it had the server's tools."""
     finished: threading.Event = field(default_factory=threading.Event)
 
     def made(self) -> list[Made]:
@@ -127,7 +131,10 @@ class StandIn:
     def reply(self, said: Conversation) -> tuple[str, str | None, dict[str, Any], str] | str:
         """The next tool call (name, namespace, arguments, id), or what the model says to the user."""
         if said.find(self.script[0].tool) is None:
+            if said.tools:  # without any, it is the client that wants a title for the session
+                self.too_early.set()
             return "Done."
+        self.called.set()
         self.can_resume = said.find(RESUME) is not None
         if len(said.results) >= len(self.results):
             self.results = said.results

@@ -86,12 +86,10 @@ def run_session(session: Session) -> Result:
     dialog = DIALOGS[session.client] if session.kind == "dialog" else None
     chosen = [TIMER] if session.kind == "timer" else list(scenarios_of(session.way))
     if dialog:
-        out = (*dialog.left_out.get(session.way, ()), "park and resume")
+        out = (*dialog.left_out, "park and resume")
         chosen = [each for each in chosen if each.name not in out]
     steps = [each.step for each in chosen]
     options = ["--hold", "3" if session.kind == "scripted" else "60"]
-    if not dialog:  # a decline that no person made takes longer on a busy machine
-        options += ["--too-fast", "5"]
     driver = dialog.driver if dialog else DRIVERS[session.client]
     sit = dialog.sit if dialog else None
     limit = 12.0 if session.kind == "timer" else None

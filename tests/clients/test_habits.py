@@ -121,9 +121,7 @@ def test_a_ticket_of_a_gateway_that_its_client_closed_says_what_became_of_the_ca
 
 @pytest.mark.parametrize(("client", "seconds"), [("openai-agents", 5.0), ("codex", 8.0)])
 def test_a_question_outlives_its_clients_timeout(client: str, seconds: float) -> None:
-    seen = headless(
-        client, "gateway", TIMER.step, options=("--hold", "60", "--too-fast", "5"), seconds=seconds
-    )
+    seen = headless(client, "gateway", TIMER.step, options=("--hold", "60"), seconds=seconds)
     assert judge(TIMER.step, seen, dialog=False) == AT_DESK, seen.made
     assert len(seen.asked) == 1, "the second call joins the first one"
 
@@ -162,7 +160,7 @@ def test_an_answer_without_a_person_is_recorded_as_the_clients(client: str) -> N
     (decided,) = events(seen, "decided")
     assert decided["decided_by"] == "client"
     assert decided["action"] in ("decline", "cancel")
-    assert decided["latency"] < 500
+    assert decided["latency"] < 5000
 
 
 def with_hook(place: Place) -> Launch:

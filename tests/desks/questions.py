@@ -8,7 +8,7 @@ from typing import Any
 
 from handraise.desks import Cause, Waiting
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Text
-from handraise.questions import FormQuestion, Origin, Person, UrlQuestion
+from handraise.questions import FormQuestion, Origin, Person, Question, UrlQuestion
 from handraise.urls import inspect_url
 
 ADA = Person("", "ada", "system")
@@ -31,14 +31,15 @@ EVERY_KIND = Form.by_hand(
 def form_question(
     message: str = "What shall it be?", form: Form[Any] = EVERY_KIND, **options: Any
 ) -> Waiting:
-    return _waiting(FormQuestion(message, form), **options)
+    return waiting_for(FormQuestion(message, form), **options)
 
 
 def link_question(url: str = "https://example.com/start", **options: Any) -> Waiting:
-    return _waiting(UrlQuestion("Please look here.", url), link=inspect_url(url), **options)
+    return waiting_for(UrlQuestion("Please look here.", url), link=inspect_url(url), **options)
 
 
-def _waiting(question: Any, **options: Any) -> Waiting:
+def waiting_for(question: Question, **options: Any) -> Waiting:
+    """A question that notes.py asked just now."""
     chosen: dict[str, Any] = {
         "id": f"question-{next(_IDS)}",
         "origin": NOTES,

@@ -27,7 +27,7 @@ from handraise.gateway.shared import desk as shared
 from handraise.pages import site as pages
 from handraise.pages.oauth import connect_page, sign_in
 from handraise.secrets.finding import CALLED
-from handraise.urls import REASONS
+from handraise.urls import HINDRANCES, REASONS
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_sentences_of_other_packages_are_translated(english: str, german: str) -
 
 def test_every_reason_of_a_link_every_kind_of_secret_and_every_refusal_has_its_german() -> None:
     sentences = [reason.sentence for reason in REASONS.values()]
-    sentences += CALLED.values()
+    sentences += [*HINDRANCES.values(), *CALLED.values()]
     sentences += [REFUSALS[known] for known in ("another_user", "client")]
     sentences += [INSTALL, web.ADD_FIRST, shared.ADD_FIRST, shared.ASK_FOR_LINK, pages.NOTHING, pages.STALE]
     sentences += [sign_in.NOTHING, sign_in.ELSEWHERE, sign_in.NOBODY, sign_in.NOT_NOW, connect_page.ELSEWHERE]

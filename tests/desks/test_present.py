@@ -10,20 +10,30 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
-from tests.desks.questions import form_question, link_question
+from tests.desks.questions import form_question, link_question, waiting_for
 
 from handraise.desks import Cause, Decision, Waiting, fill, present
 from handraise.desks.endings import describe_ending
 from handraise.desks.fill import Filled
 from handraise.desks.language import ENGLISH, GERMAN, catalogue
-from handraise.desks.present import odd_reasons, present_fields, say_problem
+from handraise.desks.present import Presentation, odd_reasons, present_fields, say_problem
 from handraise.display import UntrustedText
-from handraise.forms import Flag, Form, Text, dump_form, parse_form
+from handraise.forms import Choice, Flag, Form, Integer, Text, dump_form, parse_form
 from handraise.guards import Guard
+from handraise.guards.decide import MISTYPED
 from handraise.guards.sql.effects import SqlAction
 from handraise.guards.sql.guard import SqlVerdict
 from handraise.guards.sql.guard import message as sql_message
-from handraise.questions import Buttons, Declined, FormQuestion, Origin, QuestionHints
+from handraise.questions import (
+    TYPED,
+    Buttons,
+    Declined,
+    FormQuestion,
+    Origin,
+    QuestionHints,
+    field_reasons,
+    with_reasons,
+)
 from handraise.revisions import Revision
 from handraise.secrets import SecretFinding
 from handraise.urls import REASONS
@@ -294,3 +304,44 @@ def test_a_server_that_claims_to_be_a_guard_cannot_keep_the_desk_busy() -> None:
     line = "The link leads to " + " of ".join(["x"] * 20_000)
     question = FormQuestion(f"Yes?\n{line}", Form.by_hand(), hints=QuestionHints(guard=True))
     assert present(replace(form_question(), question=question), GERMAN).message.raw == question.message
+
+
+def test_a_reason_stands_at_its_field_and_not_under_the_message_too() -> None:
+    form = Form.by_hand(Text("city", title="City"), Integer("size"))
+    problems = (("city", "No such city."), ("size", "Too many."), ("size", "No room."))
+
+    def shown(form: Form[Any], *problems: tuple[str, str]) -> Presentation:
+        message = with_reasons("Who comes?", field_reasons(form, problems))
+        question = FormQuestion(message, form, hints=QuestionHints(problems=problems))
+        return present(waiting_for(question), GERMAN)
+
+    again = shown(form, *problems)
+    assert again.message.raw == "Who comes?"
+    assert [str(each.objection) for each in again.fields] == ["No such city.", "Too many. No room."]
+    hidden = shown(form, *problems, ("elsewhere", "This would be seen nowhere."))
+    assert "This would be seen nowhere." in hidden.message.raw
+    confirmed = shown(Form.by_hand(Flag("answer")), ("answer", "This would be seen nowhere."))
+    assert "This would be seen nowhere." in confirmed.message.raw
+
+
+def test_what_had_to_be_typed_is_said_at_the_field_in_the_persons_language() -> None:
+    guard = Guard("Delete {count} files?", typed="count").applies("wipe", None, {}, 12)
+    assert guard is not None
+    message = with_reasons(guard.message, (MISTYPED,))
+    hints = QuestionHints(guard=True, problems=((TYPED, MISTYPED),))
+    again = present(waiting_for(replace(guard, message=message, hints=hints)), GERMAN)
+    assert "could not be used" not in again.message.raw
+    assert str(again.fields[0].objection) == "Das ist nicht, was einzugeben war."
+
+
+@pytest.mark.parametrize(
+    ("field", "label"),
+    [
+        (Choice("answer", ["a", "b"]), "Antwort"),
+        (Text("answer", title="Your answer"), "Ihre Antwort"),
+        (Text("answer", title="The link contains personal data."), "The link contains personal data."),
+    ],
+)
+def test_the_label_of_a_single_answer_is_in_the_persons_language(field: Text | Choice, label: str) -> None:
+    shown = present(form_question("Where?", Form.by_hand(field)), GERMAN)
+    assert shown.fields[0].label.raw == label

@@ -9,7 +9,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 from tests.docs.calling import DECLINE, MODES, Script, accept, call
 from tests.docs.snippets import pages, run_python
 
-[PAGE] = [page for page in pages() if page.name == "docs/asking.md"]
+PAGES = [page for page in pages() if page.name in ("docs/asking.md", "docs/suspended-calls.md")]
 
 
 class ByMessage(Script):
@@ -28,8 +28,13 @@ class ByMessage(Script):
 
 def _server(tool: str) -> MCPServer:
     """The server of the block that defines a tool."""
-    [index] = [index for index, block in enumerate(PAGE.blocks) if f"async def {tool}(" in block.text]
-    server = run_python(PAGE, index).server
+    [(page, index)] = [
+        (page, index)
+        for page in PAGES
+        for index, block in enumerate(page.blocks)
+        if f"async def {tool}(" in block.text
+    ]
+    server = run_python(page, index).server
     assert isinstance(server, MCPServer)
     return server
 

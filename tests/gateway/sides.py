@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import select
 import stat
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.command import HANDRAISE, ROOT
+from tests.forking import fork_at_terminal
 from tests.login_shell import Started, from_login_shell
 
 ARMED_AFTER = 0.5
@@ -92,9 +92,7 @@ def at_a_terminal(
 
     `typed`: what to wait for on the screen, and what is typed then. What came before a prompt is no part of it.
     """
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execvpe(command[0], list(command), environment)
+    child, terminal = fork_at_terminal(lambda: os.execvpe(command[0], list(command), environment))
     shown, seen = "", 0
     for prompt, words in typed:
         while prompt not in shown[seen:]:

@@ -18,6 +18,11 @@ from handraise.ledger import Ledger
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("G1")]
 
 
+NESTED = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+TOO_LONG = {**FORM, "message": "x" * 100_000}
+"""A question that nobody sees: the server is told so, and may ask again."""
+
+
 @pytest.fixture
 async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
     ledger = Ledger.at(tmp_path / "ledger.db")
@@ -71,13 +76,22 @@ async def test_a_form_that_breaks_the_rules_is_refused_and_not_shown(
 ) -> None:
     client = await WireClient.begun(modern=modern, behind=behind, able={}, ledger=ledger)
     client.ask(1, "tools/call", CALL)
-    nested = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
-    await asks(client, {"message": "Deep?", "requestedSchema": nested})
+    await asks(client, {"message": "Deep?", "requestedSchema": NESTED})
     assert await ending(ledger) == "refused"
     assert not client.queue.waiting()
     (about,) = [event.about async for _, event in ledger.events()]
     assert about.gateway is not None
     assert about.gateway.startswith("handraise@")
+
+
+@either_client
+async def test_a_server_that_asks_for_ever_what_the_policy_refuses_ends_its_call(modern: bool) -> None:
+    client = await WireClient.begun(modern=modern, behind=True)
+    client.ask(1, "tools/call", CALL)
+    for _ in range(21):
+        await asks(client, TOO_LONG)
+    assert "too many questions" in (await client.taken()).body["error"]["message"]
+    assert not client.queue.waiting()
 
 
 @either_client

@@ -205,6 +205,21 @@ def test_a_question_in_another_spelling_reaches_no_client(place: Place) -> None:
         assert "could not be read" in called(client, modern=True)["error"]["message"]
 
 
+@pytest.mark.parametrize("method", ["Elicitation/Create", " elicitation/create", ["elicitation/create"]])
+def test_a_question_whose_method_has_another_spelling_reaches_no_client(place: Place, method: Any) -> None:
+    wanted = {"q": {**link(DANGEROUS), "method": method}}
+    told = {"resultType": "input_required", "inputRequests": wanted, "requestState": "s"}
+    replies: list[Any] = [
+        {"jsonrpc": "2.0", "method": method, "params": link(DANGEROUS)["params"]},
+        {"jsonrpc": "2.0", "id": 99, "method": method, "params": link(DANGEROUS)["params"]},
+        {"jsonrpc": "2.0", "id": "ID", "result": told},
+    ]
+    with place.gateway(server=place.server("modern", {"tools/call": replies})) as client:
+        client.begin(modern=True)
+        assert "could not be read" in called(client, modern=True)["error"]["message"]
+        assert DANGEROUS not in b"".join(client.lines).decode()
+
+
 def test_a_question_before_the_first_message_reaches_no_client(place: Place) -> None:
     early = json.dumps({"jsonrpc": "2.0", "id": 99, "method": "elicitation/create", "params": FORM})
     command = ["sh", "-c", 'echo "$0"; read answer; echo "$answer" >&2; exec "$@"', early, *place.server()]

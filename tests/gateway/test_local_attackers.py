@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -30,6 +29,7 @@ from tests.another_user import (
 )
 from tests.command import HANDRAISE, ROOT
 from tests.desks.web.browsing import Person, has_passkeys, open_room
+from tests.forking import fork_at_terminal
 from tests.gateway.sides import at_a_terminal, link_in, make_home, model
 from tests.login_shell import from_login_shell
 
@@ -152,9 +152,7 @@ def test_the_clients_shell_cannot_sign_in_at_the_tray(home: dict[str, str], tmp_
     attacker.write_text(AT_THE_TRAY)
     with model(home, tmp_path / "errors") as side:
         side.call("archive", title="plans")
-        tray, _ = pty.fork()
-        if tray == 0:
-            os.execvpe(INBOX[0], [*INBOX, "--tray", "--port", "0"], home)
+        tray, _ = fork_at_terminal(lambda: os.execvpe(INBOX[0], [*INBOX, "--tray", "--port", "0"], home))
         try:
             _, status, link = side.shell(f"{sys.executable} {attacker} {tmp_path}/run").split()
             assert status == "403"
@@ -228,10 +226,8 @@ def test_no_program_of_an_ordinary_user_looks_into_the_open_inbox() -> None:
         with model(home, folder / "errors", starter=command_of_an_ordinary_user()) as side:
             side.call("archive", title="plans")
             port = str(os.getpid() % 50_000 + 10_000)  # it tells this inbox from those of other tests
-            inbox, terminal = pty.fork()
-            if inbox == 0:
-                command = command_of_an_ordinary_user(*INBOX, "--terminal", "--port", port)
-                os.execvpe(command[0], command, home)
+            command = command_of_an_ordinary_user(*INBOX, "--terminal", "--port", port)
+            inbox, terminal = fork_at_terminal(lambda: os.execvpe(command[0], command, home))
             try:
                 shown = b""
                 while b"plans" not in shown:  # from now on it is at work

@@ -11,7 +11,7 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.client.hosts import OpenGate
 from tests.gateway.peers import Gateway, MemoryLink, _ClientSide, connect, opening
-from tests.gateway.test_guards import DESTRUCTIVE
+from tests.gateway.test_guards import DESTRUCTIVE, rules
 from tests.gateway.test_passing import FORM
 from tests.gateway.wire import OFFERS, WireClient, WireServer
 from tests.server.peers import REVISIONS, Person, accept, text_of
@@ -289,6 +289,19 @@ async def test_no_server_takes_a_task_over_by_naming_it_first(
     assert ((await rivals.client.taken()).result or {})["tasks"] == [task]
 
 
+async def test_no_server_asks_in_the_name_of_a_task_of_another_one() -> None:
+    """The client would send the answer to the server that made the task, which never asked."""
+    rivals = await Rivals(modern=False).begin()
+    for server, name in ((rivals.bank, "pay"), (rivals.evil, "look")):
+        came = await rivals.called(name, server, name)
+        server.say(response(came.id, {"task": {"taskId": f"of {name}", "status": "working"}}))
+        await rivals.client.taken()
+    for task in ("of pay", "of look"):
+        asked = {"q": {"method": "elicitation/create", "params": FORM}}
+        rivals.evil.say(notice("notifications/tasks", {"taskId": task, "inputRequests": asked}))
+    assert (await rivals.client.taken("notifications/tasks")).params["taskId"] == "of look"
+
+
 async def test_no_server_completes_a_link_of_another_one() -> None:
     rivals = await Rivals(modern=False).begin()
     link = {"mode": "url", "message": "Open this", "url": "https://bank.example.com/"}
@@ -332,5 +345,26 @@ async def test_a_yes_for_a_call_of_one_server_is_none_for_another_one(modern: bo
     (asked,) = rivals.client.queue.waiting()
     assert asked.origin.name == "evil"
     rivals.client.queue.decide(asked.id, Decision(Accepted({"answer": True}), by="agent", desk="test"))
+    assert (await rivals.client.taken()).body["error"]["code"] == -32602
+    assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))
+
+
+async def test_the_answer_to_a_round_of_one_server_reaches_no_other_one() -> None:
+    """The other one has the tool by now, and a guard that the first one has not."""
+    guards = rules('[guards.mine]\nservers = ["my notes"]\nhint = "any"\nmessage = "Really?"')
+    rivals = await Rivals(modern=True, guards=guards).begin()
+    came = await rivals.called(1, rivals.evil, "look")
+    wanted = {"q": {"method": "elicitation/create", "params": FORM}}
+    asks = {"resultType": "input_required", "inputRequests": wanted, "requestState": "s"}
+    rivals.evil.say(response(came.id, asks))
+    assert (await rivals.client.taken()).result == asks
+    rivals.client.ask(2, "tools/list")
+    for server, tools in ((rivals.bank, ["pay", "look"]), (rivals.evil, [])):
+        listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
+        server.say(response((await server.taken("tools/list")).id, {"tools": listed}))
+    await rivals.client.taken()
+    answers = {"q": {"action": "accept", "content": {"why": "so"}}}
+    retry = {"name": "look", "arguments": {}, "requestState": "s", "inputResponses": answers}
+    rivals.client.ask(3, "tools/call", retry)
     assert (await rivals.client.taken()).body["error"]["code"] == -32602
     assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
 import re
 import select
 import signal
@@ -20,6 +19,7 @@ import httpx
 import pytest
 from mcp import StdioServerParameters
 from tests.command import HANDRAISE, ROOT
+from tests.forking import fork_at_terminal
 from tests.gateway.peers import connect
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
@@ -168,10 +168,7 @@ while True:
 
 def test_ctrl_c_at_the_terminal_of_an_http_gateway_ends_it_without_noise_of_the_server() -> None:
     command = [*HANDRAISE, "gateway", "--http", "127.0.0.1:0", "--", sys.executable, "-c", ECHO]
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(ROOT)
-        os.execvp(command[0], command)
+    child, terminal = fork_at_terminal(lambda: os.execvp(command[0], command))
     shown = ""
     while (found := re.search(r"http://127\.0\.0\.1:\d+/mcp", shown)) is None:
         assert select.select([terminal], [], [], 30)[0], shown

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tests.forking import fork_at_terminal
 
 from handraise.desks import Decision
 from handraise.desks.remote import dump_decision
@@ -53,10 +54,7 @@ def answer(at: Path, **content: str) -> None:
 
 def at_a_terminal(do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What somebody gets who does this at a terminal of their own."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.write(1, json.dumps(do()).encode())
-        os._exit(0)
+    child, terminal = fork_at_terminal(lambda: os.write(1, json.dumps(do()).encode()))
     shown = b""
     try:
         while chunk := os.read(terminal, 4096):

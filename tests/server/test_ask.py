@@ -31,7 +31,7 @@ from handraise.errors import (
     UsageError,
 )
 from handraise.forms import DEFAULT_LIMITS, Flag, Limits, Text
-from handraise.questions import Buttons, FormQuestion, UrlQuestion, with_reasons
+from handraise.questions import Buttons, FormQuestion, QuestionHints, UrlQuestion, with_reasons
 from handraise.revisions import Revision
 from handraise.server.client_requests import FormRequest, Unusable, UrlRequest
 from handraise.wire import parse_question
@@ -501,6 +501,31 @@ async def test_what_was_right_comes_back_on_every_revision(revision: Revision) -
     assert (first.hints.last_answer, second.hints.last_answer) == ({}, {"city": "Graz"})
     defaults = [each["requestedSchema"]["properties"]["city"].get("default") for each in raw]
     assert defaults == [None, None if revision is Revision.JUNE_2025 else "Graz"]  # for every client
+
+
+@pytest.mark.shows("D2d")
+async def test_a_check_of_the_only_field_objects_at_that_field_and_keeps_what_was_typed() -> None:
+    server = Handraise().install(MCPServer("again"))
+
+    @server.tool()
+    async def trip() -> str:
+        """Asks for one thing."""
+        return (await ask.text("Where to?", check=lambda city: city != "Gratz" or "No such city.")).or_stop()
+
+    person = Person(accept(answer="Gratz"), accept(answer="Graz"))
+    async with connect(server, Revision.JULY_2026, person) as client:
+        await client.call_tool("trip", {})
+    raw = person.asked[1].model_dump(by_alias=True, exclude_none=True)
+    hints = parse_question(raw, Revision.JULY_2026).hints
+    assert (hints.problems, hints.last_answer) == ((("answer", "No such city."),), {"answer": "Gratz"})
+
+
+async def test_a_guard_that_asks_again_suggests_nothing_to_type() -> None:
+    typed = FormQuestion("Delete 47 files?", Form.by_hand(Text("typed")), hints=QuestionHints(guard=True))
+    again = Unusable(("Mistyped.",), problems=(("typed", "Mistyped."),), right={"typed": "46"})
+    params = FormRequest[Any](typed).dump(Revision.JULY_2026, 3, again)["params"]
+    assert "default" not in params["requestedSchema"]["properties"]["typed"]
+    assert parse_question(params, Revision.JULY_2026).hints.last_answer == {}
 
 
 async def test_a_link_that_is_shown_again_says_how_much_time_is_left() -> None:

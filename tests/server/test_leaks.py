@@ -180,7 +180,7 @@ async def wave(office: Office, client: Client, legacy: Client, size: int) -> Non
         for ending in todo:
             await play(office, client, legacy, ending, names)
 
-    async with asyncio.timeout(120), asyncio.TaskGroup() as workers:
+    async with asyncio.timeout(steps(120)), asyncio.TaskGroup() as workers:
         for worker in range(AT_ONCE):
             workers.create_task(work(worker))
     office.reached.clear()

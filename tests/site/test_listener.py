@@ -113,8 +113,9 @@ async def half_open(port: int, many: int, sent: bytes) -> AsyncIterator[list[asy
     """Connections on which something is missing."""
     opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(many)]
     for _, writer in opened:
-        writer.write(sent)
-        await writer.drain()
+        with suppress(ConnectionError):  # on a busy machine it is closed by now
+            writer.write(sent)
+            await writer.drain()
     try:
         yield [reader for reader, _ in opened]
     finally:
@@ -122,14 +123,25 @@ async def half_open(port: int, many: int, sent: bytes) -> AsyncIterator[list[asy
             writer.close()
 
 
+half_sent = pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
+
+
 @pytest.mark.shows("W7")
-@pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
-async def test_half_open_connections_keep_nobody_out_and_are_closed(sent: bytes) -> None:
-    listener = Listener("The site", idle=1.5)
+@half_sent
+async def test_half_open_connections_keep_nobody_out(sent: bytes) -> None:
+    listener = Listener("The site", idle=600)
     await listener.start(reading)
-    async with asyncio.timeout(60), half_open(listener.port, 300, sent) as readers:
-        async with asyncio.timeout(5), httpx.AsyncClient() as client:
-            assert (await client.get(listener.base_url)).text == "here"
+    async with asyncio.timeout(60), half_open(listener.port, 300, sent), httpx.AsyncClient() as client:
+        assert (await client.get(listener.base_url)).text == "here"
+    await listener.stop()
+
+
+@pytest.mark.shows("W7")
+@half_sent
+async def test_half_open_connections_are_closed(sent: bytes) -> None:
+    listener = Listener("The site", idle=0.1)
+    await listener.start(reading)
+    async with asyncio.timeout(60), half_open(listener.port, 3, sent) as readers:
         for reader in readers:
             with suppress(ConnectionError):
                 await reader.read()  # to its end
@@ -154,11 +166,11 @@ async def test_a_connection_is_not_closed_while_its_request_is_answered() -> Non
 
 async def test_a_body_that_comes_slowly_is_read_to_its_end() -> None:
     async def slowly() -> AsyncIterator[bytes]:
-        for _ in range(6):
+        for _ in range(12):
             yield b"x"
             await asyncio.sleep(0.1)
 
-    listener = Listener("The site", idle=0.4)
+    listener = Listener("The site", idle=1)
     await listener.start(reading)
     async with httpx.AsyncClient() as client:
         assert (await client.post(listener.base_url, content=slowly())).text == "here"

@@ -51,6 +51,12 @@ class Shop:
             return "deleted"
 
         @self.server.tool()
+        async def takes_a_no_for_a_yes(title: str) -> str:
+            (await ask(f"Delete {title}?", bool)).or_stop()
+            self.deleted.append(title)
+            return "deleted"
+
+        @self.server.tool()
         async def falls_back(title: str) -> str:
             if (await ask.confirm(f"Delete {title}?", fallback=True)).or_stop():
                 self.deleted.append(title)

@@ -22,6 +22,7 @@ async def test_a_tool_that_asks_first_passes() -> None:
     [
         ("runs_first", r"runs_first on 2025-06-18: something ran before it asked 'Was that right\?'"),
         ("does_not_look", "something ran although the person declined"),
+        ("takes_a_no_for_a_yes", "something ran although the person said no"),
         ("falls_back", "something ran although nobody could be asked"),
         ("never_asks", "never_asks on 2025-06-18 never asked"),
     ],

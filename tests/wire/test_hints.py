@@ -129,6 +129,8 @@ def test_a_last_answer_counts_only_where_it_fits_the_form(told: object, kept: di
     meta = {QUESTION_HINTS: {"lastAnswer": told}}
     assert parse_question_hints(meta, form).last_answer == kept
     assert parse_question_hints(meta).last_answer == {}
+    meta[QUESTION_HINTS]["guard"] = True
+    assert parse_question_hints(meta, form).last_answer == {}
 
 
 def test_a_confirmation_has_no_last_answer() -> None:

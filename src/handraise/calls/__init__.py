@@ -11,7 +11,7 @@ from handraise.calls.records import (
     RoundUse,
 )
 from handraise.calls.registry import Calls, SettledError
-from handraise.calls.rounds import TOKEN_PREFIX, CallLimits, Handler, Retry
+from handraise.calls.rounds import TOKEN_PREFIX, CallLimits, Retry
 from handraise.calls.store import Store
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Calls",
     "ConsumeResult",
     "Flow",
-    "Handler",
     "JournalEntry",
     "Retry",
     "RoundOutcome",

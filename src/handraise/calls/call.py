@@ -28,15 +28,17 @@ import asyncio
 import contextvars
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 import anyio.lowlevel
 
-from handraise.calls.records import JournalEntry, Json, RoundOutcome, RoundRecord
-from handraise.calls.rounds import TOKEN_PREFIX, Handler, Journal, OpenQuestion, Round, pin_of
+from handraise.calls.ledger_tables import Record
+from handraise.calls.records import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
+from handraise.calls.rounds import TOKEN_PREFIX, Journal, OpenQuestion, Round, pin_of
 from handraise.errors import Expired, StepNotKept, StoreError, UsageError, Withdrawn
 
 if TYPE_CHECKING:
@@ -65,11 +67,10 @@ _FORGOTTEN = "handraise: ended at its question, to be replayed"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
 
-class Call:
-    """One client request with all its questions, across rounds."""
+class Call(ABC):
+    """One client request with all its questions, across rounds. A subclass runs the handler."""
 
-    def __init__(self, calls: Calls, handler: Handler) -> None:
-        self.handler = handler
+    def __init__(self, calls: Calls) -> None:
         self.state: State = "working"
         self.current: Round = Round(0)
         self.questions: dict[str, OpenQuestion] = {}
@@ -78,7 +79,7 @@ class Call:
         self.id: str = ""
         """The id of its rounds in the store. Empty until it asks in a round."""
         self.seed: str = ""
-        """The seed of its questions' ids, if it is replayable."""
+        """The seed of its questions' ids, the same in a replay."""
         self.journal: Journal | None = None
         self.replays: str | None = None
         """The name of its handler, if that is replayable."""
@@ -94,7 +95,8 @@ class Call:
         self._was_told = False
         self._linger: asyncio.TimerHandle | None = None
         self._sending = False
-        self._steps = 0
+        self._steps: set[str] = set()
+        """The keys of the steps that run now."""
         self._ends_after_step = False
         self._kept_until = 0.0
 
@@ -103,6 +105,23 @@ class Call:
         self.id, self.seed = record.call_id, record.seed
         self.journal = Journal(record.journal, record.pins)
         self.current = Round(record.number, record.token, taken=True)
+
+    @property
+    @abstractmethod
+    def binding(self) -> CallBinding:
+        """The binding of every round of the call."""
+
+    @abstractmethod
+    async def run(self) -> Json:
+        """Run the handler; returns its wire result. Raises only errors that the client may see."""
+
+    @abstractmethod
+    def suspended(self) -> None:
+        """The round was sent, so no request is live."""
+
+    @abstractmethod
+    def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
+        """The ledger events that commit with a round that asks these questions."""
 
     # The handler's task.
 
@@ -116,7 +135,7 @@ class Call:
     async def _run(self) -> None:
         try:
             with self._scope:
-                result = await self.handler.run()
+                result = await self.run()
             if self._scope.cancelled_caught:
                 raise asyncio.CancelledError
         except (
@@ -161,7 +180,6 @@ class Call:
             calls.live.pop(last.token, None)
             calls.running.discard(self)
             self._task = self.context = None
-            del self.handler  # it refers to us: only the garbage collector would free both
             last.finish(outcome, error)
 
     # What the handler does.
@@ -255,13 +273,15 @@ class Call:
             raise StepNotKept(str(error)) from error
 
     @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self, key: str) -> Iterator[None]:
         """Enter this while a step runs that must not run twice. The handler is not ended at a question then."""
-        self._steps += 1
+        if key in self._steps:
+            raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
+        self._steps.add(key)
         try:
             yield
         finally:
-            self._steps -= 1
+            self._steps.discard(key)
             if self._ends_after_step:
                 self._end_at_question()
 
@@ -317,7 +337,7 @@ class Call:
             after.token,
             self.id,
             after.number,
-            self.handler.binding,
+            self.binding,
             max(question.until for question in asked.values()),
             requests,
             {key: pin_of(request) for key, request in requests.items()} if self.replays else {},
@@ -325,7 +345,7 @@ class Call:
             self.replays,
             self.seed,
         )
-        await calls.store.open_round(record, events=self.handler.record_asked(tuple(requests)))
+        await calls.store.open_round(record, events=self.record_asked(tuple(requests)))
         if self.journal is not None:
             await self._write_missing(self.journal, record.journal)
         if self.state == "over":  # the handler was stopped meanwhile
@@ -342,7 +362,7 @@ class Call:
         finally:  # the waiting request gets the round also when that fails
             before.finish(outcome)
         if self._task is not None:
-            self.handler.suspended()
+            self.suspended()
         if calls.limits.forget_handlers and self.replays is not None:
             self._end_at_question()
 

@@ -156,7 +156,7 @@ class Calls:
         live, now = self.live.get(token), store.now()
         round_ = None
         if live is not None and live[0].state != "over":
-            if live[0].handler.binding != retry.binding:
+            if live[0].binding != retry.binding:
                 raise StateRefused("bound to another person or call")
             round_ = live[1]
             round_.taking += 1

@@ -120,27 +120,6 @@ class Round:
         return self.outcome.value
 
 
-class Handler(Protocol):
-    """The code that serves a call."""
-
-    @property
-    def binding(self) -> CallBinding:
-        """The binding of every round of the call."""
-        ...
-
-    async def run(self) -> Json:
-        """Serve the call; returns its wire result. Raises only errors that the client may see."""
-        ...
-
-    def suspended(self) -> None:
-        """The round was sent, so no request is live."""
-        ...
-
-    def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
-        """The ledger events that commit with a round that asks these questions."""
-        ...
-
-
 class Retry(Protocol):
     """A request that brings answers to a round."""
 

@@ -40,16 +40,14 @@ def answer(
     ] = False,
     credential_file: Annotated[
         Path | None,
-        typer.Option(
-            "--credential-file", help="Read the code from this file (/dev/fd/3, say), not the terminal."
-        ),
+        typer.Option("--credential-file", help="Read the code from this file or descriptor (/dev/fd/3)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question that waits, by its id. It waits in any program of yours that was started with a desk.
+    """Answer a question that waits, by its id. `handraise pending` lists the ids.
 
-    The code is asked for on the terminal, without echo. It stands where the question is shown: on the web desk, on the
-    terminal desk, or for a parked question on the terminal that its program was started in.
+    The command asks for the code of that question's desk; you type it without echo. The desk shows the code beside the
+    question. For a parked question, the code is in the terminal where its program was started.
     """
     from handraise.desks.control.client import pending, send_answer
 
@@ -77,7 +75,7 @@ def _given(accept: str | None, decline: bool, cancel: bool) -> dict[str, Any]:
     try:
         content = load_json(accept.encode("utf-8", "surrogateescape"))
     except WireError as error:
-        raise typer.BadParameter(f"--accept is no JSON: {error.message}") from None
+        raise typer.BadParameter(f"--accept: {error.message}") from None
     if not isinstance(content, dict):
         raise typer.BadParameter('--accept takes a JSON object, like \'{"title": "Plans"}\'')
     return {"action": "accept", "content": content}
@@ -135,7 +133,8 @@ def pending(
 ) -> None:
     """List the questions that wait, with their ids.
 
-    It shows each question and its server. To answer, `handraise answer` also needs the code that only a desk shows.
+    It shows each question and its server. To answer one, use `handraise answer`. It asks for the code that only a desk
+    shows.
     """
     from handraise.desks.control.client import pending as look
 

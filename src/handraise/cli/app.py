@@ -31,10 +31,10 @@ from handraise.cli import (
 from handraise.cli.common import ServerCommand
 
 ledger = typer.Typer(
-    help="Look into the record of every question. It names each server, each decision, and the call that used "
-    "the answer.\n\n"
-    "It is written by `handraise call`, the desks and the gateway, into a file in your data directory "
-    "(HANDRAISE_LEDGER names another one), and it can be proved that nobody changed it.",
+    help="Read and verify the record of every question.\n\n"
+    "`handraise call`, the desks and the gateway write the ledger into a file in your data directory "
+    "(HANDRAISE_LEDGER names another one). It names each server, each decision, and the call that used the answer. "
+    "Begin with `handraise ledger show`.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -48,7 +48,8 @@ ledger.command(epilog=ledger_upkeep.RETAIN_EXAMPLES)(ledger_upkeep.retain)
 
 app = typer.Typer(
     name="handraise",
-    help="Ask the person instead of guessing: questions in the Model Context Protocol, checked and carried.",
+    help="Let MCP servers ask the person instead of guessing.\n\n"
+    "Begin with `handraise demo`. Every command explains itself: `handraise call --help`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +15,7 @@ import typer
 from handraise.errors import SetupError
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Coroutine
     from typing import Any, TextIO
 
@@ -144,6 +144,8 @@ def _parked(queue: Queue, code: AnswerCode, as_json: bool, advice: str = "") -> 
 
 @asynccontextmanager
 async def _serving(desk: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    import asyncio
+
     watching = asyncio.create_task(_serve(desk, asyncio.current_task()))
     try:
         yield

@@ -127,8 +127,8 @@ RevisionOption: TypeAlias = Annotated[
     typer.Option(
         "--revision",
         metavar="auto|legacy|2026-07-28",
-        help="The revision to offer to the server; legacy is 2025-11-25. A server that knows only 2025-06-18 is "
-        "spoken to in that one.",
+        help="The revision to offer to the server; legacy is 2025-11-25. A server that knows only 2025-06-18 gets "
+        "that one.",
     ),
 ]
 
@@ -140,8 +140,8 @@ EXAMPLES = """Examples:
   handraise call greet --desk web --url http://127.0.0.1:8000/mcp
   handraise call greet --desk parked -- python server.py    answer by id
   handraise call greet --desk script:answers.json --json -- python server.py
-  handraise call sort --root ~/Notes -- python server.py    it may know this
-  handraise call greet --trace -- python server.py          see the wire
+  handraise call sort --root ~/Notes -- python server.py    with a folder
+  handraise call greet --trace -- python server.py          show the messages
 
 Exit status: 0 when the tool succeeded, 1 when it failed, 2 for wrong use, 3 when the server cannot be reached.
 """
@@ -218,7 +218,9 @@ def _parsed(arguments: str) -> dict[str, Any]:
     try:
         given = json.loads(arguments)
     except ValueError as error:
-        raise typer.BadParameter(f"the arguments are no JSON: {error}") from None
+        raise typer.BadParameter(
+            f'the arguments are not JSON, such as \'{{"name": "Ada"}}\': {error}'
+        ) from None
     if not isinstance(given, dict):
         raise typer.BadParameter('the arguments are a JSON object, like \'{"name": "Ada"}\'')
     return given
@@ -287,7 +289,7 @@ def _out_of_reach(error: BaseException, why: str) -> str:
 
     match error:
         case OSError(filename=str(program), strerror=str(problem)):
-            return f"{program}: {problem}. Its command, as you would type it, stands behind `--`"
+            return f"{program}: {problem}. Write the server's command after `--`, as you would type it"
         case ConnectError():
             return "nobody listens there. Start it, or correct --url"
         case _:

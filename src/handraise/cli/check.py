@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from handraise.cli.verdicts import CheckReport
 
 app = typer.Typer(
-    help="Check a question, an answer or a link. It comes from a file, an argument or standard input.\n\n"
+    help="Check a question, an answer or a link, and ask nobody. For tests and CI.\n\n"
+    "The input is a file, an argument or standard input. Each command has examples: `handraise check form --help`.\n\n"
     "Exit status: 0 when nothing is refused, 1 when something is, 2 for wrong use.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -23,7 +24,7 @@ app = typer.Typer(
 
 QuestionInput: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="FILE|JSON|-", help="A file or the JSON itself; else standard input."),
+    typer.Argument(metavar="FILE|JSON|-", help="A file, or the JSON itself; otherwise standard input."),
 ]
 AsLines: TypeAlias = Annotated[
     bool, typer.Option("--jsonl", help="One JSON object per line, in and out, in the same order.")
@@ -62,7 +63,7 @@ def form(
     """May a person be asked this?
 
     Takes the params of an `elicitation/create` (message, requestedSchema) and says allow, warn,
-    doubtful or refuse, and the words each finding rests on. A form that breaks the protocol or asks for a secret is
+    doubtful or refuse, and the words that led to each finding. A form that breaks the protocol or asks for a secret is
     refused. Doubtful: it may be asking for one.
     A list is the questions of one call: they are judged together.
     """
@@ -118,4 +119,4 @@ def _print_text(report: CheckReport) -> None:
         typer.echo(
             f"  {for_line(secret['field'] or 'message')}: {for_line(secret['reason'])} ({secret['kind']})"
         )
-        typer.echo(f"    It rests on: {', '.join(map(for_line, secret['words']))}.")
+        typer.echo(f"    Because of: {', '.join(map(for_line, secret['words']))}.")

@@ -79,9 +79,7 @@ def _links(source: str | None, as_lines: bool) -> Iterator[dict[str, Any]]:
     elif source is None or source == "-" or source.lstrip().startswith("{") or Path(source).is_file():
         yield _read_link(read_document(source))
     else:
-        raise typer.BadParameter(
-            f"{source} is no file here, and no URL without a scheme: https://{source}, say"
-        )
+        raise typer.BadParameter(f"{source!r} is neither a file nor a URL; a URL begins with https://")
 
 
 def _read_link(text: bytes) -> dict[str, Any]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="A server over streamable HTTP.")]
+Url: TypeAlias = Annotated[str | None, typer.Option("--url", help="The address of a server over HTTP.")]
 Name: TypeAlias = Annotated[
     str | None, typer.Option("--name", help="Your name for the server; the desk shows it.")
 ]
@@ -37,7 +37,7 @@ Env: TypeAlias = Annotated[
     typer.Option(
         "--env",
         metavar="NAME=VALUE",
-        help="Add this to the environment of the server, which gets all of yours; may be repeated.",
+        help="Add this variable to the server's environment, which has all of yours; may be repeated.",
     ),
 ]
 
@@ -154,9 +154,9 @@ def chosen_server(
 ) -> ChosenServer:
     """The server of a command line; a usage error when there is none, or two."""
     if url is None and not command:
-        raise typer.BadParameter("name a server: put its command behind `--`, or give --url")
+        raise typer.BadParameter("name a server: write its command after `--`, or give --url")
     if url is not None and command:
-        raise typer.BadParameter("give either --url or a command behind `--`, not both")
+        raise typer.BadParameter("give either --url or a command after `--`, not both")
     if url is not None:
         if not url.startswith(("http://", "https://")):
             raise typer.BadParameter(f"a server's URL begins with http:// or https://, and {url!r} does not")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -24,7 +23,7 @@ EXAMPLES = """Examples:
   handraise demo                           you answer, in the terminal
   handraise demo --desk web                you answer, in a browser
   handraise demo --desk script             a scripted person answers
-  handraise demo --revision legacy --wire  what crosses before 2026-07-28
+  handraise demo --revision legacy --wire  the messages before 2026-07-28
 
 Exit status: 0 when every step did what it should, 1 when one did not.
 """
@@ -38,17 +37,15 @@ def demo(
         typer.Option(
             "--desk",
             metavar="|".join(_DESKS),
-            help="How the questions are answered. Without it: you, if there is a terminal.",
+            help="Where you answer; a scripted person answers with `script`. Without it: the terminal, or else script.",
         ),
     ] = None,
     revision: RevisionOption = "auto",
-    wire: Annotated[
-        bool, typer.Option("--wire", help="Show the messages that cross, secrets masked.")
-    ] = False,
+    wire: Annotated[bool, typer.Option("--wire", help="Show the messages, secrets masked.")] = False,
 ) -> None:
     """Take a tour of a few minutes, with a server that asks. It works in a temporary folder of notes.
 
-    Nothing outside of that folder is touched, and nothing is left behind.
+    It touches nothing outside of that folder, and leaves nothing behind.
     """
     chosen = desk or ("terminal" if sys.stdin.isatty() and sys.stdout.isatty() else "script")
     if chosen not in _DESKS:
@@ -101,6 +98,8 @@ def _for_a_call(chosen: str) -> DeskOpener:
 
 async def _wait() -> None:
     """Wait for Enter. Not in a thread, which would block an interrupted program."""
+    import asyncio
+
     typer.echo("\nEnter goes on ", nl=False)
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, pressed.set)

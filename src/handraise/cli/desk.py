@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="Prove at your desk that it is you.",
+    help="Make your desk code and add passkeys. They make sure that only you answer.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -36,9 +36,9 @@ Exit status: 0 when a code was made, 1 when it was not, 2 for wrong use.
 def code() -> None:
     """Make your desk code. It is shown once, at this terminal.
 
-    Your desk asks for the code where the system does not tell which program is asking: on macOS and Windows, under WSL
-    and where /proc is hidden. Without it a program that your client started could open the desk. Make the code
-    before you let a model work, and keep it where no program reads it. To change it, you type the old one.
+    On macOS and Windows, under WSL and where /proc is hidden, the system does not say which program opens your desk. It
+    could be one that your client started. There the desk asks for this code. Make it before you let a model work, and
+    keep it where no program reads it. Then restart your client. To change the code, you type the old one.
     """
     from getpass import getpass
 
@@ -95,11 +95,9 @@ app.add_typer(passkeys, name="passkey")
 
 @passkeys.command(epilog=_PASSKEY_EXAMPLES)
 def add(
-    name: Annotated[
-        str | None, typer.Option("--name", help="What to call it.", show_default="passkey")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="A name for it.", show_default="passkey")] = None,
 ) -> None:
-    """Add a passkey: your fingerprint, your face, a PIN or a security key.
+    """Add a passkey: fingerprint, face, PIN or security key.
 
     Your browser opens a page with one button. If you have a passkey already, you use that one first.
     """
@@ -140,7 +138,7 @@ def list_passkeys(as_json: AsJson = False) -> None:
 
 @passkeys.command(epilog=_PASSKEY_EXAMPLES)
 def remove(
-    name: Annotated[str, typer.Argument(help="Which, as `list` shows it.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Its name, as `list` shows it.", show_default=False)],
 ) -> None:
     """Remove a passkey. You use one of your passkeys for it, the same one or another."""
     from handraise.this_user import local_person

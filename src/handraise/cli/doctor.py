@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -150,6 +148,8 @@ def _ledger() -> Iterator[CheckResult]:
 
 
 def _store() -> Iterator[CheckResult]:
+    import asyncio
+
     from handraise.policy.files import load_settings
     from handraise.policy.places import database_of
     from handraise.policy.settings import choose
@@ -187,7 +187,7 @@ def _vault() -> Iterator[CheckResult]:
 def _desks() -> Iterator[CheckResult]:
     columns, lines = shutil.get_terminal_size()
     if not sys.stdin.isatty():
-        yield CheckResult("terminal", "missing", "this is none; questions wait at the web desk or are parked")
+        yield CheckResult("terminal", "missing", "none here; questions wait at the web desk or are parked")
     elif columns < 80 or lines < 24:
         yield CheckResult("terminal", "works", f"{columns}x{lines}: tight", "80x24 is comfortable")
     else:
@@ -223,6 +223,8 @@ def _place(what: str, path: Path, more: str) -> CheckResult:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from handraise.gateway.upstreams import Upstream
 
 app = typer.Typer(
-    help="Stand between a client and its servers, so that you are asked.\n\n"
-    "Put it where your client has the server's command. A client that cannot ask you is no hindrance: you answer at "
-    "the desk, which `handraise inbox` opens. Your policy applies to every question, and the ledger keeps it.",
+    help="Use any server with any client, and answer its questions.\n\n"
+    "Put it in front of the server's command in your client's configuration; `handraise gateway install` does that for "
+    "you. If your client cannot ask you, you answer at the desk that `handraise inbox` opens. Your policy judges every "
+    "question, and the ledger records it.",
     subcommand_metavar="[-- COMMAND...] | doctor | install | people",
     rich_markup_mode=None,
 )
@@ -56,8 +57,8 @@ def gateway(
         str | None,
         typer.Option(
             "--client-id",
-            help="With --url: the gateway's client id at the server's authorization server, if clients cannot "
-            "register there; a secret is read from HANDRAISE_CLIENT_SECRET.",
+            help="With --url: the gateway's client id at the server's authorization server, if it cannot register "
+            "itself there. Put a secret into HANDRAISE_CLIENT_SECRET.",
         ),
     ] = None,
     http: Annotated[
@@ -66,39 +67,37 @@ def gateway(
     ] = None,
     stdio: Annotated[
         bool,
-        typer.Option("--stdio", help="Serve the client that started us, even if the file says otherwise."),
+        typer.Option("--stdio", help="Serve the client that started it, even if handraise.toml sets `http`."),
     ] = False,
     desk: Annotated[
         str | None,
         typer.Option(
             "--desk",
             metavar="auto|always|none",
-            help="The people asked at our desk: those whose client does not ask them (the default), everybody, or "
-            "nobody.",
+            help="When to ask at our desk: if the client does not ask (auto, the default), always, or never (none).",
         ),
     ] = None,
     hold: Annotated[
         float | None,
-        typer.Option("--hold", help="Seconds for which a call is held before it is parked; 45 by default."),
+        typer.Option("--hold", help="Hold a call for so many seconds before it is parked; 45 by default."),
     ] = None,
     wait: Annotated[
         float | None,
-        typer.Option("--wait", help="Seconds for which a question waits for you; a day by default."),
+        typer.Option("--wait", help="Let a question wait for so many seconds; a day by default."),
     ] = None,
     grace: Annotated[
         float | None,
         typer.Option(
             "--grace",
-            help="Seconds for which you can still answer at our desk after the client cancelled the call; 600 by "
-            "default.",
+            help="Let you answer at our desk for so many seconds after the client cancelled the call; 600 by default.",
         ),
     ] = None,
     too_fast: Annotated[
         float | None,
         typer.Option(
             "--too-fast",
-            help="A client that declines within these seconds asked nobody, and you are asked at our desk; 0.5 by "
-            "default.",
+            help="If the client declines within so many seconds, nobody saw the question, and our desk asks you; 0.5 "
+            "by default.",
         ),
     ] = None,
     browser: Annotated[
@@ -112,7 +111,7 @@ def gateway(
         bool | None,
         typer.Option(
             "--notify/--no-notify",
-            help="Have the system show a notice that names the server when a question comes; by default it does.",
+            help="Show a desktop notice that names the server when a question comes; by default it does.",
         ),
     ] = None,
     store: Annotated[
@@ -136,10 +135,14 @@ def gateway(
         str | None, typer.Option("--issuer", help="With --http: tell people apart by this issuer's tokens.")
     ] = None,
     desk_client: Annotated[
-        str | None, typer.Option("--desk-client", help="The desk's own client id at the issuer.")
+        str | None,
+        typer.Option(
+            "--desk-client", help="With --issuer: the client id with which people sign in to the desk."
+        ),
     ] = None,
     public_url: Annotated[
-        str | None, typer.Option("--public-url", help="Where people find a shared gateway, without a path.")
+        str | None,
+        typer.Option("--public-url", help="The address of a shared gateway for people, without a path."),
     ] = None,
     unsafe_network: Annotated[
         list[str] | None,
@@ -197,7 +200,7 @@ def _upstreams(
     from handraise.gateway.upstreams import OwnClient, Upstream, load_upstreams, short_name
 
     if (url is not None) + (config is not None) + bool(command) != 1:
-        raise typer.BadParameter("name a server: its command behind `--`, or --url, or --config; one of them")
+        raise typer.BadParameter("name a server: its command after `--`, or --url, or --config; one of them")
     if client_id is not None and url is None:
         raise typer.BadParameter("this goes with --url; in a file it is `oauth`", param_hint="--client-id")
     if environment and not command:
@@ -222,7 +225,8 @@ def _sharing(
         return None
     if public_url is None:
         raise typer.BadParameter(
-            "several people need to know where the gateway is", param_hint="--public-url"
+            "give the address at which people reach the gateway, like https://gate.example.com",
+            param_hint="--public-url",
         )
     from handraise.gateway.shared.people import PeopleFile
     from handraise.gateway.shared.serving import Sharing

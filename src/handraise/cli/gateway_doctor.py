@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -36,10 +35,10 @@ Exit status: 0, also when a server does not answer; 2 for wrong use or a configu
 
 def doctor(
     client: Annotated[str | None, typer.Option("--client", help="Only this client.")] = None,
-    probe: Annotated[bool, typer.Option(help="Start every server, and ask it what it speaks.")] = True,
+    probe: Annotated[bool, typer.Option(help="Start every server, to see which revisions it speaks.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Show the path of a question, client by client.
+    """Show which way a question takes, client by client.
 
     Shows the abilities of each configured client and server, and the options of a gateway with the source of each
     value: the environment, your file or the default. It starts each server as the client would, for ten seconds at
@@ -48,7 +47,9 @@ def doctor(
     from handraise.gateway.clients.table import CLIENTS
 
     if client is not None and client not in CLIENTS:
-        raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
+        raise typer.BadParameter(
+            f"{client!r} is not a known client; use {', '.join(CLIENTS)}", param_hint="--client"
+        )
     with report_errors():
         options = own_options()
         found = [
@@ -73,6 +74,8 @@ def _examine_all(client: KnownClient, probing: bool) -> list[dict[str, Any]]:
 
 
 def _examine(client: KnownClient, path: Path, probing: bool) -> dict[str, Any] | None:
+    import asyncio
+
     if not path.is_file():
         return None
     told: dict[str, Any] = {

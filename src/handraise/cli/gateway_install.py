@@ -56,11 +56,13 @@ def install(
     """Put the gateway in front of the servers of a client.
 
     Rewrites the client's configuration: shows every command in full and asks before it writes. The file as it was is
-    kept in your own data directory. Comments and layout stay, and so does every entry that is not understood.
+    kept in your own data directory. Comments and layout stay, and so does every entry that it does not understand.
     """
     try:
         if client not in CLIENTS:
-            raise typer.BadParameter(f"known are {', '.join(CLIENTS)}", param_hint="--client")
+            raise typer.BadParameter(
+                f"{client!r} is not a known client; use {', '.join(CLIENTS)}", param_hint="--client"
+            )
         chosen = server or []
         places = _places(CLIENTS[client], file, project, chosen)
         statuses = [

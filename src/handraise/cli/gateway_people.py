@@ -29,7 +29,7 @@ Exit status: 0 when it is done; 2 for wrong use or a file that cannot be used.
 """
 
 app = typer.Typer(
-    help="Say who may use a shared gateway, in a file of people.",
+    help="Let people use a shared gateway, with a file that lists them.",
     epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -39,7 +39,7 @@ PersonName = Annotated[str, typer.Argument(help="The person's name in the file."
 File = Annotated[Path, typer.Option("--file", help="The file of people.")]
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def add(name: PersonName, file: File) -> None:
     """Give a person a token for their client. It is shown once; the file keeps only its hash."""
     from handraise.gateway.shared.people import PeopleFile
@@ -48,7 +48,7 @@ def add(name: PersonName, file: File) -> None:
         typer.echo(PeopleFile(file).add(name))
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def remove(name: PersonName, file: File) -> None:
     """Remove a person, who loses access at once."""
     from handraise.gateway.shared.people import PeopleFile
@@ -57,20 +57,22 @@ def remove(name: PersonName, file: File) -> None:
         PeopleFile(file).remove(name)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES)
 def link(
     name: PersonName,
     file: File,
     public_url: Annotated[str, typer.Option("--public-url", help="The address of the running gateway.")],
     passkey: Annotated[
         bool,
-        typer.Option("--passkey", help="Let the person add a passkey with it, also when they lost theirs."),
+        typer.Option(
+            "--passkey", help="Let the person add a passkey with the link, for example when they lost theirs."
+        ),
     ] = False,
 ) -> None:
     """Make a link that signs a person in to their desk.
 
-    It works in one browser, once, within ten minutes. Give it to the person and to nobody else, and not through a
-    place that a model reads.
+    It works in one browser, once, within ten minutes. Give it only to that person, and not in a place that a model
+    reads.
     """
     from handraise.gateway.shared.desk import make_invitation
     from handraise.gateway.shared.people import PeopleFile

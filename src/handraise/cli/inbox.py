@@ -39,7 +39,7 @@ def inbox(
         False, "--terminal", help="Answer in this terminal; closing it leaves what waits."
     ),
     everything: bool = typer.Option(
-        False, "--all", help="Also where nothing waits: open every desk, or stay at this terminal."
+        False, "--all", help="Open every desk, also where nothing waits; with --terminal, stay open."
     ),
     tray: bool = typer.Option(
         False, "--tray", help="One page for what waits at all your gateways. It stays open until Ctrl+C."
@@ -49,12 +49,12 @@ def inbox(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Open the desk of every gateway where a question waits for you. It opens in your browser, or else here.
+    """Open the desk of every gateway where a question waits for you. It opens in your browser, or in this terminal.
 
-    Run it in a terminal that your client did not start: not in the terminal inside your editor, if the editor is the
-    client. The sign-in link goes to your browser in a private file and is never printed. Where no browser can be
-    opened, you answer in this terminal. Where the system does not tell which program is asking (macOS, Windows, a
-    hidden /proc), the desk wants your desk code: see `handraise desk code --help`.
+    Run it in a terminal that your client did not start. If the client is your editor, do not use the terminal inside
+    it. The sign-in link goes to your browser in a private file and is never printed. If no browser can be opened, you
+    answer in this terminal. On macOS and Windows, and where /proc is hidden, the desk asks for your desk code: see
+    `handraise desk code --help`.
     """
     from handraise.gateway.desk.desk_socket import DeskConnection, desk_sockets
     from handraise.processes import keep_memory_private

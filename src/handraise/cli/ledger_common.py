@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, closing
@@ -91,6 +90,8 @@ def _is_ledger(path: Path) -> bool:
 
 def run(work: Coroutine[Any, Any, int]) -> None:
     """Run a command's work; returns its exit status, or 2 after printing an error."""
+    import asyncio
+
     try:
         with report_errors():
             status = asyncio.run(work)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -53,14 +52,14 @@ KindFilter: TypeAlias = Annotated[
 ]
 Since: TypeAlias = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="From then on: 2026-07-28, or how long ago: 7d, 12h."),
+    typer.Option("--since", metavar="TIME", help="From this time on: 2026-07-28, or how long ago: 7d, 12h."),
 ]
-Until: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")]
+Until: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before this time.")]
 
 OutputFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", help="Write to this file, which only you can read; else to standard output."
+        "-o", "--output", help="A file to write to, which only you can read; otherwise standard output."
     ),
 ]
 
@@ -86,9 +85,10 @@ def show(
 ) -> None:
     """Show what was asked and decided, the newest event last.
 
-    A question has several events, joined by its id, which `--json` shows. They contain no messages and no answers; see
-    `ledger.keep` in the policy.
+    A question has several events. They share its id, which `--json` shows. They contain no messages and no answers.
     """
+    import asyncio
+
     wanted = filter_of(server, person, tool, action, kind, since, until)
 
     async def work() -> int:
@@ -260,7 +260,7 @@ def report(
     until: Until = None,
     out: OutputFile = None,
 ) -> None:
-    """Write one page about what was asked and decided. It needs no other file, and can be printed."""
+    """Write one page about what was asked and decided. It needs no other file. You can print it."""
     start, end = parse_time_option(since), parse_time_option(until)
 
     async def work() -> int:

@@ -26,16 +26,16 @@ ERASE_EXAMPLES = """Examples:
   handraise ledger erase --person alice
   handraise ledger erase --record 4711
 
-Exit status: 0; 1 when there is no such event; 3 when the contents are deleted and still on the disk, because another
-connection reads the ledger: run it again when that has closed.
+Exit status: 0 when they are erased, 1 when there is no such event, 3 when they are deleted but still on the disk,
+because another connection reads the ledger. Then run the command again later.
 """
 RETAIN_EXAMPLES = """Examples:
 
 \b
   handraise ledger retain --older-than 90d
 
-Exit status: 0; 3 when the events are removed and still on the disk, because another connection reads the ledger: run
-it again when that has closed.
+Exit status: 0 when they are removed, 3 when they are deleted but still on the disk, because another connection reads
+the ledger. Then run the command again later.
 """
 
 

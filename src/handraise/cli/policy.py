@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from handraise.policy.tables import AskingRule
 
 app = typer.Typer(
-    help="Say which questions may reach you. Show the settings, ask why, and make your own rules about servers.\n\n"
-    "The settings are in handraise.toml. Your own rules (allow, mute, block) are kept apart from it. They take "
-    "precedence, and you can take them back.",
+    help="Decide which questions may reach you.\n\n"
+    "The settings are in handraise.toml: `show` lists them, `why` explains a decision. `allow`, `mute` and `block` "
+    "make a rule of your own about one server. Your rules win over the file, and `undo` takes them back.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -82,7 +82,7 @@ def why(
         str, typer.Option("--server", help="The asking server, by its configured name.")
     ] = "a server",
     target: Annotated[
-        str, typer.Option("--target", help="Its command or URL. Without it: a server elsewhere.")
+        str, typer.Option("--target", help="Its command or URL. Without it, it counts as a remote server.")
     ] = "",
     revision: OnRevision = Revision.NOVEMBER_2025,
     tool: Annotated[
@@ -92,11 +92,12 @@ def why(
     hints: Annotated[
         str | None,
         typer.Option(
-            "--hints", help="With --tool: its annotations as JSON. Without them it counts as destructive."
+            "--hints",
+            help="With --tool: the tool's annotations as JSON. Without them it counts as destructive.",
         ),
     ] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="As at the desk of a gateway that several people share.")
+        bool, typer.Option("--shared", help="Judge it as at the desk of a gateway that several people share.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -128,13 +129,13 @@ def why(
 
 @app.command(epilog=_RULE_EXAMPLES)
 def block(server: ServerArgument, session: ForSession = False, as_json: AsJson = False) -> None:
-    """Let a server ask nothing. The desk says when it tried."""
+    """Stop a server from asking. The desk says when it tried."""
     _make("block", server, session, as_json)
 
 
 @app.command(epilog=_RULE_EXAMPLES)
 def mute(server: ServerArgument, session: ForSession = False, as_json: AsJson = False) -> None:
-    """Let a server ask nothing, without a word at the desk."""
+    """Stop a server from asking, without a word at the desk."""
     _make("mute", server, session, as_json)
 
 
@@ -166,7 +167,7 @@ def list_rules(as_json: AsJson = False) -> None:
 @app.command(epilog=_RULE_EXAMPLES)
 def undo(
     server: Annotated[
-        str | None, typer.Argument(metavar="[SERVER]", help="Take back the latest rule about this one.")
+        str | None, typer.Argument(metavar="[SERVER]", help="Take back the latest rule about this server.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

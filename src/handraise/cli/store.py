@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="Look after the store of a server or a gateway. It is an SQLite file, or a PostgreSQL database "
-    "that several nodes share.\n\n"
-    "The keys of a PostgreSQL store are in HANDRAISE_STORE_KEYS; none of these commands shows contents.",
+    help="Show and clean up the store of a server or a gateway.\n\n"
+    "It is an SQLite file, or a PostgreSQL database that several nodes share. For PostgreSQL, set "
+    "HANDRAISE_STORE_KEYS. No command shows contents.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -33,8 +32,8 @@ StoreOption: TypeAlias = Annotated[
     typer.Option(
         "--store",
         metavar="URL",
-        help=f"{DATABASE_URLS} or a file. Without it HANDRAISE_STORE counts, then `[store] url` in handraise.toml, "
-        "then the gateway's own file.",
+        help=f"{DATABASE_URLS} or a file. Without it: HANDRAISE_STORE, then `[store] url` in handraise.toml, then the "
+        "gateway's own file.",
     ),
 ]
 
@@ -83,7 +82,7 @@ def status(store: StoreOption = None, as_json: AsJson = False) -> None:
 
 @app.command(epilog=_MIGRATE_EXAMPLES)
 def migrate(store: StoreOption = None) -> None:
-    """Make the tables. Nodes do it too when they start. Tables of another version of Handraise are refused."""
+    """Create the tables. Nodes do it too when they start. Tables of another version of Handraise are refused."""
 
     async def open_it(store: SharedStore) -> int:
         return len(await store.pending("nobody"))  # opening a store makes its tables
@@ -105,6 +104,8 @@ def prune(store: StoreOption = None) -> None:
 
 def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new: bool = False) -> T:
     """Open an existing store, or a new one with `new`, run work, and close it."""
+    import asyncio
+
     from handraise.stores.registry import own_or_named_store
 
     async def run() -> T:

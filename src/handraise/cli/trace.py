@@ -16,8 +16,8 @@ EXAMPLES = """Examples:
   handraise trace --output trace.txt -- npx some-server
   handraise trace --json --output trace.jsonl -- python server.py
 
-In a client's configuration, put `handraise` in the place of the server's command, and `trace`, `--output`, a file,
-`--` and the server's command into its arguments. To trace a server over HTTP: handraise call --trace --url URL.
+In a client's configuration, the command is `handraise`. Its arguments are `trace`, `--output`, a file, `--`, and then
+the server's command. To trace a server over HTTP: handraise call --trace --url URL.
 
 The exit status is the server's; 2 for wrong use, 3 when it cannot be started.
 """
@@ -34,9 +34,9 @@ def trace(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Show what crosses between a client and a server, secrets masked.
+    """Show the messages between a client and a server, secrets masked.
 
-    Standard input and output are passed on byte for byte; the trace goes to standard error. `→` goes to the
+    It passes standard input and output on byte for byte, and writes the trace to standard error. `→` goes to the
     server, `←` comes from it. Messages that have nothing to do with asking are shown by their first line only.
     """
     from handraise.cli.common import report_errors, wants_colour
@@ -45,7 +45,7 @@ def trace(
 
     command = context.obj or ()
     if not command:
-        raise typer.BadParameter("name a server: put its command behind `--`")
+        raise typer.BadParameter("name a server: write its command after `--`")
     sink = None if output is None else _opened(output)
 
     def write(text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="Look after secrets that people entered on a server's pages. List them, forget one, change the key.\n\n"
+    help="List and forget secrets that people entered on a server's pages. Change their key.\n\n"
     "No command shows a secret.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -50,8 +49,8 @@ _FORGET_EXAMPLES = """Examples:
   handraise vault forget github --store notes.db \\
       --owner '["token","https://id.example","ann"]'
 
-Exit status: 0; 1 when nothing is kept; 3 when the secret is deleted and still on the disk, because another connection
-reads the store: run it again when that has closed.
+Exit status: 0 when it is forgotten, 1 when nothing is kept, 3 when it is deleted but still on the disk, because
+another connection reads the store. Then run the command again later.
 """
 _ROTATE_EXAMPLES = """Examples:
 
@@ -60,8 +59,8 @@ _ROTATE_EXAMPLES = """Examples:
   HANDRAISE_VAULT_KEY="$NEW $OLD" handraise vault rotate --keep-keys \\
       --store notes.db
 
-Exit status: 0; 3 when keys that the old key opens are still on the disk, because another connection reads the store:
-run it again with --keep-keys when that has closed.
+Exit status: 0 when the key is changed, 3 when data for the old key is still on the disk, because another connection
+reads the store. Then run the command again later, with --keep-keys.
 """
 _KEY_EXAMPLES = """Examples:
 
@@ -166,12 +165,19 @@ def make_key(
         typer.echo(new_key().hex())
         return
     if file.exists():
-        raise typer.BadParameter(f"{file} exists already; a key that is lost takes its secrets along")
-    KeyFile(file).save([new_key()])
+        raise typer.BadParameter(
+            f"{file} exists already, and its key may still open secrets; name a new file"
+        )
+    try:
+        KeyFile(file).save([new_key()])
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}", param_hint="--file") from None
     typer.echo(f"Written to {file}. Set HANDRAISE_VAULT_KEY_FILE={file} for the server.")
 
 
 def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
+    import asyncio
+
     if not store.is_file():
         raise typer.BadParameter(
             f"there is no store at {store}; name the file that the server has, as in Handraise(store=FILE)",

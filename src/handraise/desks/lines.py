@@ -249,7 +249,7 @@ class LineDesk:
         await self._word(waiting, shown, language("word_open"))
         hindered = await self._session.open(link)
         if hindered is not None:
-            self._say(hindered.sentence, for_line(link.href, limit=LONGEST))
+            self._say(hindered, for_line(link.href, limit=LONGEST))
             await self._consent(waiting, shown, language("word_opened"), Accepted(None))
         self._decide(waiting, Accepted(None))
         # it came too soon, and is open already
@@ -266,7 +266,7 @@ class LineDesk:
                 self._decide(waiting, Accepted(None))
             elif word == again and shown.link is not None:
                 hindered = await self._session.open(shown.link)
-                self._say(self._language("opened_again") if hindered is None else hindered.sentence)
+                self._say(self._language("opened_again") if hindered is None else hindered)
             else:
                 self._say(self._language("nothing_was_decided"))
 

@@ -33,7 +33,7 @@ from handraise.forms import (
     label_of,
 )
 from handraise.forms.formats import FORMATS, Format
-from handraise.questions import FormQuestion, Question
+from handraise.questions import FormQuestion, Question, field_reasons, with_reasons
 from handraise.urls import REASONS, Inspection, UrlVerdict, inspect_url
 
 FieldKind: TypeAlias = Format | Literal["text", "number", "integer", "flag", "choice", "choices"]
@@ -47,6 +47,8 @@ _LONGEST_LINE = 700
 _QUOTES = re.compile(r"Arguments:|The (?:\d+ )?statements? \(.{1,200}\):")
 """The headings in a guard's message above the arguments of a call, and above a statement of SQL."""
 _LEFT_OUT = re.compile("- and [0-9]{1,6} more that (?:is|are) not shown")
+_OWN_LABELS = ("Answer", "Your answer", "Go ahead?")
+"""What `ask.text`, `ask.confirm` and their like call their one field. A desk says it in the language of the person."""
 _GLANCE = 280
 """Characters that somebody reads at a glance."""
 LONG_LENGTH = 100
@@ -155,11 +157,7 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
     return Presentation(
         kind=kind,
         asker=waiting.origin.name,
-        message=UntrustedText(
-            _guard_words(question.message, language)
-            if waiting.guard or question.hints.guard
-            else question.message
-        ),
+        message=UntrustedText(_message(waiting, language)),
         speaker="guard" if waiting.guard else "handraise" if waiting.ours else "server",
         who=_who(waiting, language),
         buttons=_buttons(waiting, kind, link, language),
@@ -178,6 +176,17 @@ def present(waiting: Waiting, language: Language = ENGLISH) -> Presentation:
         fields=() if form is None else _shown_fields(waiting, form, kind, language),
         link=link,
     )
+
+
+def _message(waiting: Waiting, language: Language) -> str:
+    """The message. Reasons that its server wrote under it and that stand at their fields are not said twice."""
+    question = waiting.question
+    message, problems = question.message, question.hints.problems
+    form = form_of(question)
+    names = set() if form is None or kind_of(waiting) == "confirm" else {each.name for each in form.fields}
+    if form is not None and problems and {name for name, _ in problems} <= names:
+        message = message.removesuffix(with_reasons("", field_reasons(form, problems)))
+    return _guard_words(message, language) if waiting.guard or question.hints.guard else message
 
 
 def _guard_words(message: str, language: Language) -> str:
@@ -204,9 +213,18 @@ def _shown_fields(
     waiting: Waiting, form: Form[Any], kind: Kind, language: Language
 ) -> tuple[ShownField, ...]:
     hints = waiting.question.hints
-    shown = present_fields(form, language, dict(hints.problems))
-    if waiting.guard or hints.guard:
-        shown = tuple(replace(each, label=UntrustedText(language.sentence(each.label.raw))) for each in shown)
+    guard = waiting.guard or hints.guard
+
+    def said(words: str) -> str:
+        return language.sentence(words) if guard or words in _OWN_LABELS else words
+
+    reasons: dict[str, str] = {}
+    for name, reason in hints.problems:
+        reasons[name] = f"{reasons[name]} {said(reason)}" if name in reasons else said(reason)
+    shown = tuple(
+        replace(each, label=UntrustedText(said(each.label.raw)))
+        for each in present_fields(form, language, reasons)
+    )
     if kind == "confirm":
         return tuple(replace(each, answers=_buttons(waiting, kind, None, language)) for each in shown)
     return tuple(replace(each, answered=each.name in hints.last_answer) for each in shown)

@@ -138,14 +138,15 @@ class TerminalSession:
         self._lines.append(f"handraise: {for_line(said)}")
         return for_line(said)
 
-    async def open(self, link: Inspection) -> NotOpened | None:
-        """Open a link after consent; what hindered it, if something did. The link is then left to be copied."""
+    async def open(self, link: Inspection) -> str | None:
+        """Open a link after consent; why it could not, if it could not. The link is then left to be copied."""
         outcome = await asyncio.to_thread(self._opener, link)
         if not isinstance(outcome, NotOpened):
             return None
+        why = self.language.sentence(outcome.sentence)
         if outcome.href is not None:
-            self._lines.append(f"{outcome.sentence}\n{for_line(outcome.href, limit=len(outcome.href))}")
-        return outcome
+            self._lines.append(f"{why}\n{for_line(outcome.href, limit=len(outcome.href))}")
+        return why
 
     def take_lines(self) -> list[str]:
         """What to leave on the ordinary screen, once."""

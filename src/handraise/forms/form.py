@@ -137,7 +137,7 @@ class Form(Generic[T_co]):
     a function and `by_hand` from fields; `parse_form` makes one from the wire.
     """
 
-    __slots__ = ("_fields", "_whole", "dumps", "harmless", "required", "result", "rules", "top")
+    __slots__ = ("_fields", "_size", "_whole", "dumps", "harmless", "required", "result", "rules", "top")
 
     def __init__(
         self,
@@ -145,6 +145,7 @@ class Form(Generic[T_co]):
         top: dict[str, Any],
         fields: tuple[Field, ...] | None = None,
         read: Callable[[Mapping[str, Value]], T_co] | None = None,
+        size: int | None = None,
     ) -> None:
         """For this package only. `top` is the schema whose properties the rules were read from."""
         self.rules: dict[str, Rule] = rules
@@ -154,6 +155,7 @@ class Form(Generic[T_co]):
         self.harmless: set[str] | None = None
         """Messages with which it asks for no secret, as far as somebody judged that."""
         self._fields = fields
+        self._size = size
         self._whole: tuple[str, ...] | None = None
         self.result: Callable[[Mapping[str, Value]], T_co] | None = read
 
@@ -214,6 +216,13 @@ class Form(Generic[T_co]):
             )
         return self._fields
 
+    @property
+    def size(self) -> int:
+        """The bytes of its schema, written compactly."""
+        if self._size is None:
+            self._size = measure(self.top)
+        return self._size
+
     def read(self, content: Mapping[str, Value]) -> T_co:
         """The typed result of an answer in which `check_answer` found no problem."""
         result, problems = self.take(content)
@@ -257,12 +266,12 @@ def _make(fields: tuple[Field, ...], read: Callable[[Mapping[str, Value]], T]) -
     if required := [field.name for field in fields if field.required]:
         top["required"] = required
     try:
-        measure(top)
+        size = measure(top)
         rules = PropertyReader(Revision.NOVEMBER_2025, UNLIMITED).read(properties)
     except WireError as error:
         message = NO_UNICODE if error.rule == "unicode" else error.message
         raise FormError(message, field=error.field or _unwritable(properties)) from None
-    return Form(rules, top, fields, read)
+    return Form(rules, top, fields, read, size)
 
 
 def _unwritable(properties: Mapping[str, object]) -> str | None:

@@ -55,7 +55,7 @@ def _top(schema: dict[str, Any]) -> dict[str, Any]:
 def _refuse_top(schema: object) -> NoReturn:
     if isinstance(schema, dict) and "$ref" in schema:
         raise WireError("ref", "$ref is not allowed; a form describes each field in place.")
-    raise WireError("schema", 'A requested schema is {"type": "object", "properties": {…}}.')
+    raise WireError("schema", 'requestedSchema has to be {"type": "object", "properties": {…}}.')
 
 
 def _each(schema: object, revision: Revision, limits: Limits) -> list[Problem]:

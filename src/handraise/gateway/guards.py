@@ -21,7 +21,7 @@ from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in
 from handraise.policy.tables import GuardSettings
-from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, with_reasons
+from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
 
 _REASKS: Final = 3
@@ -94,7 +94,8 @@ class GuardQuestion:
 
     def again(self) -> FormQuestion[Any]:
         """The question for a person who mistyped."""
-        return replace(self.question, message=with_reasons(self.question.message, (MISTYPED,)))
+        hints = replace(self.question.hints, problems=((TYPED, MISTYPED),))
+        return replace(self.question, message=with_reasons(self.question.message, (MISTYPED,)), hints=hints)
 
 
 def rules_of(settings: Mapping[str, GuardSettings]) -> tuple[GuardRule, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from json.encoder import encode_basestring_ascii
 from typing import Any, Final
 
 LONGEST: Final = 16 * 1024 * 1024
@@ -23,7 +24,10 @@ MOST_VALUES: Final = 1_000_000
 """Values and names. 16 MiB of short numbers would need a hundred times the memory."""
 
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_LONE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPE: Final = re.compile(
+    rb"((?:\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})++)|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""Backslashes and pairs of surrogates, which stay; or a lone surrogate, which does not."""
 
 
 class WrittenInteger(int):
@@ -61,6 +65,7 @@ def parse_json(raw: bytes) -> Any:
     texts = (raw.count(b'"') - raw.count(b'\\"')) // 2
     if texts > MOST_VALUES or (_may_have_too_many(raw) and _may_have_too_many(_STRING.sub(b"", raw))):
         raise JsonError(f"it has more than {MOST_VALUES:,} values")
+    raw = _ESCAPE.sub(lambda found: found[1] or rb"\ufffd", raw)
     reading = _Reading()
     try:
         value = json.loads(
@@ -76,7 +81,7 @@ def parse_json(raw: bytes) -> Any:
         raise JsonError(f"it is nested deeper than {DEEPEST} levels") from None
     except ValueError:
         raise JsonError("it is not JSON") from None
-    if not _is_shallow(value):
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and not _is_shallow(value):
         reading.problem = f"it is nested deeper than {DEEPEST} levels"
     if reading.problem is not None:
         raise JsonError(reading.problem, value)
@@ -118,20 +123,13 @@ class _Reading:
         self._note(f"it has {text}, which is not JSON")
 
     def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = {_mended(name): _mended(value) for name, value in pairs}
+        found = dict(pairs)
         if len(found) != len(pairs):
             self._note("it names a member of an object twice")
         return found
 
     def _note(self, problem: str) -> None:
         self.problem = self.problem or problem
-
-
-def _mended(value: Any) -> Any:
-    """A value without lone surrogates. Nested objects were cleaned before."""
-    if isinstance(value, str):
-        return value if value.isascii() else _LONE.sub("\ufffd", value)
-    return [_mended(each) for each in value] if isinstance(value, list) else value
 
 
 def _is_shallow(value: Any) -> bool:
@@ -146,8 +144,11 @@ def _is_shallow(value: Any) -> bool:
 
 def dump_json(value: Any) -> str:
     """A value as one line of ASCII. ValueError for NaN and infinity."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
     if isinstance(value, dict):
-        return "{" + ",".join([f"{json.dumps(name)}:{dump_json(each)}" for name, each in value.items()]) + "}"
+        members = [f"{encode_basestring_ascii(name)}:{dump_json(each)}" for name, each in value.items()]
+        return "{" + ",".join(members) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join([dump_json(each) for each in value]) + "]"
     if isinstance(value, WrittenInteger | Fraction):

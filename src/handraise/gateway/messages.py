@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -184,6 +185,15 @@ def unknown_target(id: Id | None) -> Message:
     return error_response(id, -32602, "None of the servers has this.")
 
 
+MOST_ROUNDS: Final = 20
+"""How often a server may ask in one call. The attack: it asks for ever what the policy refuses, which nobody sees."""
+
+
+def too_many_rounds(id: Id | None) -> Message:
+    """The error for a call whose server asks more often than that."""
+    return error_response(id, -32603, "The server asked too many questions in one call.")
+
+
 def parse_message(raw: bytes) -> Message:
     """Parse one message. `Unreadable` for anything that two programs could read in two ways."""
     try:
@@ -318,10 +328,14 @@ def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
                 return f"its {name} is neither a string nor a number"
         wanted = part.get("inputRequests")
         if wanted is not None and not (
-            isinstance(wanted, dict) and all(isinstance(each, dict) for each in wanted.values())
+            isinstance(wanted, dict) and all(map(_is_input_request, wanted.values()))
         ):
-            return "its inputRequests are not an object of objects"
+            return "its inputRequests are not an object of requests"
     return None
+
+
+def _is_input_request(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("method"), str)
 
 
 def _names(text: str) -> Mapping[str, str]:
@@ -337,6 +351,9 @@ _INPUT: Final = _names("method params")
 _ANSWER: Final = _names("action content")
 _ERROR: Final = _names("code message data")
 _LINKS: Final = _names("elicitations")
+_METHODS: Final = _names(
+    " ".join([*NAMED, ELICIT, CANCELLED, "initialize tasks/get tasks/result tasks/update"])
+)
 _LISTED: Final = ("oneOf", "anyOf")
 _PART: Final = _names(
     "type properties required title description default enum enumNames oneOf anyOf items const format"
@@ -346,14 +363,18 @@ _PART: Final = _names(
 def _misspelled(body: dict[str, Any]) -> str | None:
     """Why a message has two readings; None when it has one.
 
-    The attack: some programs ignore the case of member names, and the last one counts. Only members that decide about
-    calls and questions are checked.
+    The attack: some programs ignore the case of member names, and the last one counts. Only members and methods that
+    decide about calls and questions are checked.
     """
     for members, names in _decisive(body):
         for member in members:
             spelled = names.get(member.casefold())
             if spelled is not None and member != spelled:
                 return f"it has a member {member!a}, which some programs read as {spelled!r}"
+    for method in (body.get("method"), *(asked["method"] for asked in input_requests(body))):
+        read = _METHODS.get(unicodedata.normalize("NFKC", method or "").strip().casefold(), method)
+        if method != read:
+            return f"it has the method {method!a}, which some programs read as {read!r}"
     return None
 
 

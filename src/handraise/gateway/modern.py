@@ -20,11 +20,13 @@ from handraise.gateway.client_desk import ClientDesk
 from handraise.gateway.links import Port
 from handraise.gateway.messages import (
     ELICIT,
+    MOST_ROUNDS,
     NAMED,
     SERVER_FAULT,
     Message,
     error_response,
     response,
+    too_many_rounds,
     unknown_target,
 )
 from handraise.gateway.peers import (
@@ -45,7 +47,6 @@ from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, UrlQuestion
 
 _MOST_ROUNDS: Final = 256
-_ROUNDS_A_CALL: Final = 20
 _KEPT: Final = 30.0
 """Seconds that the outcome of a retry is kept for a client that sends the retry again."""
 _INVALID: Final = "Invalid or expired requestState."
@@ -205,6 +206,10 @@ class ModernRelay(Relay):
     async def _retry(self, call: RelayedCall, round_: RelayedRound, sent: Mapping[str, Any]) -> None:
         """Send the retry with the answers that may leave, or ask the rest at our desk first."""
         call.reported = round_.reported
+        if not round_.source.upstream.itself:
+            call.message.source = (
+                round_.source
+            )  # the answers are for this server, whichever has the tool by now
         with self.holding.hold([call] if round_.at_client else []):
             answers = await round_.answers(sent)
         call.notes.extend(round_.notes)
@@ -353,11 +358,8 @@ class ModernRelay(Relay):
     async def _answer(self, call: RelayedCall, state: object, answers: Mapping[str, Any]) -> None:
         """Repeat the request with the answers and the server's unchanged state."""
         call.rounds += 1
-        if call.rounds > _ROUNDS_A_CALL:
-            self.end(
-                call,
-                error_response(call.message.id, -32603, "The server asked too many questions in one call."),
-            )
+        if call.rounds > MOST_ROUNDS:
+            self.end(call, too_many_rounds(call.message.id))
             return
         if not await self.holding.release(call):
             return

@@ -43,7 +43,7 @@ class Peer:
 
     @property
     def modes(self) -> frozenset[Mode]:
-        """The modes in which it asks its person. Like `wire.parse_capabilities`, but cheap to import."""
+        """The modes in which it asks its person."""
         elicitation = self.capabilities.get("elicitation")
         if not isinstance(elicitation, Mapping) or self.revision in NO_QUESTIONS:
             return frozenset()

@@ -221,7 +221,7 @@ class ServerRouter:
         The first server counts. Otherwise a server could take over another's task. The client does not hear of the
         second one, because its requests about that task would reach the first server.
         """
-        id = task.get("taskId") if isinstance(task, dict) else None
+        id = task.get("taskId") if isinstance(task, Mapping) else None
         return not isinstance(id, str) or _is_first(self._made_task, id, name)
 
     def _note_links(self, name: str, questions: object) -> None:
@@ -269,6 +269,8 @@ class ServerRouter:
             self._take_cancel(name, message)
         elif message.method == COMPLETE and self._asked_to_open.get(_link_id(message), name) != name:
             logger.warning("%s completed a link of another server; nothing was passed on", name)
+        elif not self._owns_task(name, message.params):
+            logger.warning("%s told about a task of another server; nothing was passed on", name)
         else:
             self.on_message(self._catalogs.as_known(name, message))
 

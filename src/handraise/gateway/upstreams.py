@@ -114,7 +114,7 @@ def load_upstreams(path: Path) -> list[Upstream]:
     except FileNotFoundError:
         raise SetupError(
             f"{path}: there is no such file. Write one like {_LIKE}, or name one server: "
-            "its command behind `--`, or --url"
+            "its command after `--`, or --url"
         ) from None
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None

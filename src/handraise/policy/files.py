@@ -311,7 +311,9 @@ class RulesFile:
         except FileNotFoundError:
             return Rulebook()
         except (OSError, ValueError, SetupError) as error:
-            raise SetupError(f"{self.path}: your rules cannot be read ({error}); mend or remove it") from None
+            raise SetupError(
+                f"{self.path}: your rules cannot be read ({error}); repair or remove it"
+            ) from None
 
     def _stamp(self) -> tuple[int, int, int] | None:
         try:

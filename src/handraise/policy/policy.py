@@ -264,7 +264,7 @@ class Policy:
             case "own":
                 return _asking(standing.asking, f"You {_DONE[standing.asking]} {name}.")
             case "file":
-                return _asking(standing.asking, f"The configuration has {name} {_DONE[standing.asking]}.")
+                return _asking(standing.asking, f"Your configuration {_DOES[standing.asking]} {name}.")
             case "default":
                 return _asking(standing.asking, f"No rule lets {name} ask.")
 
@@ -273,6 +273,7 @@ class Policy:
 
 
 _DONE: Final[dict[AskingRule, str]] = {"allow": "allowed", "mute": "muted", "block": "blocked"}
+_DOES: Final[dict[AskingRule, str]] = {"allow": "allows", "mute": "mutes", "block": "blocks"}
 
 
 def _asking(asking: AskingRule, reason: str) -> PolicyRuling:

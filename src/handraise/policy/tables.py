@@ -142,8 +142,8 @@ class DeskSettings:
     passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
         (),
         SomeOf("guards", "typed", "shared"),
-        "Which questions are accepted only with your passkey, at the web desk: guards and questions that only want a "
-        "yes, confirmations that have to be typed, every question at a shared desk.",
+        "Questions that you can accept only at the web desk, with your passkey: guards and questions that only want a "
+        "yes, confirmations that you type, all questions at a shared desk.",
     )
 
 
@@ -208,7 +208,7 @@ class GatewaySettings:
     desk: Literal["auto", "always", "none"] = setting(
         "auto",
         OneOf("auto", "always", "none"),
-        "The people who are asked at our desk: those whose client does not ask them, everybody, or nobody.",
+        "When to ask at our desk: if the client does not ask (auto), always, or never (none).",
         own_file_only=True,
     )
     hold: float = setting(45.0, Seconds(0, 3600), "Seconds for which a call is held before it is parked.")
@@ -221,17 +221,16 @@ class GatewaySettings:
     too_fast: float = setting(
         FASTER_THAN_READING,
         Seconds(0, 60),
-        "A client that declines within these seconds asked nobody: you are asked at our desk. 0 believes every answer.",
+        "If the client declines within so many seconds, nobody saw the question, and our desk asks you. 0: never.",
     )
     browser: bool = setting(False, Switch(), "Open the desk in your browser when the first question comes.")
     notify: bool = setting(
-        True, Switch(), "Have the system show a notice that names the server when a question comes."
+        True, Switch(), "Show a desktop notice that names the server when a question comes."
     )
     http: str = setting(
         "",
         ADDRESS,
-        "Serve clients over streamable HTTP here, at /mcp. For a gateway that runs by itself: one that a client "
-        "starts needs `--stdio` then.",
+        "Serve clients over streamable HTTP here, at /mcp. A gateway that a client starts then needs `--stdio`.",
         own_file_only=True,
     )
     sessions: int = setting(
@@ -260,7 +259,7 @@ class ServerSettings:
     asking: AskingRule | None = setting(  # noqa: RUF009
         None,
         OneOf("allow", "mute", "block"),
-        "Whether this server may ask; without it, `default` says so.",
+        "Whether this server may ask. Without it, `default` decides.",
     )
     roots: tuple[str, ...] = setting(
         (), FOLDERS, "The folders that `handraise call` lets this server know.", own_file_only=True
@@ -272,15 +271,15 @@ class ServerSettings:
 class GuardSettings:
     """A question in front of the tools of servers behind the gateway."""
 
-    tools: tuple[str, ...] = setting(("*",), PATTERNS, "Which tools, by name or pattern.")
+    tools: tuple[str, ...] = setting(("*",), PATTERNS, "The tools, by name or pattern.")
     servers: tuple[str, ...] = setting(
-        (), PATTERNS, "Of which servers, by configured name or pattern; empty: of all."
+        (), PATTERNS, "Their servers, by configured name or pattern; empty: all servers."
     )
     hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
         OneOf("destructive", "writes", "any"),
-        "Which of them, by what they say about themselves: all but those that say that they destroy nothing, all but "
-        "those that say that they only read, or all. A tool that says nothing counts as destructive.",
+        "Choose by the tools' own hints. destructive: all tools but those that say that they destroy nothing. writes: "
+        "all but those that say that they only read. any: all. A tool without hints counts as destructive.",
     )
     arguments: tuple[str, ...] = setting(
         (), ARGUMENT_PATTERNS, "Only calls with arguments that match all of these."
@@ -291,8 +290,7 @@ class GuardSettings:
     count: str = setting(
         "",
         ARGUMENT_NAME,
-        "The argument that says how much a call is about: how many elements a list has, or a number. "
-        "Where it does not say, you are asked all the same.",
+        "The argument with the count: a list, whose elements count, or a number. A call without it is asked about too.",
     )
     above: int | None = setting(
         None, WholeNumber(0, 1_000_000_000), "Ask only when the count is above this; without it, always."

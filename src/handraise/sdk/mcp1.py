@@ -228,7 +228,7 @@ class Mcp1Request:
         self._handle = handle
         self._result: tuple[Any, Any] | None = None
 
-    @property
+    @functools.cached_property
     def principal(self) -> str:
         return f"{self.person.key} {'' if self._token is None else self._token.client_id}"
 

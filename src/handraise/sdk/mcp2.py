@@ -8,6 +8,7 @@ import warnings
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Any, TypeGuard
 
 from mcp.server.auth.middleware.auth_context import auth_context_var, get_access_token
@@ -260,10 +261,11 @@ class Mcp2Request:
             known.modern or not ctx.method or ctx.session.can_send_request
         )
         self._token = get_access_token()
+        self.session_id = _session_id(ctx)
         self.person = _person(self._token, ctx, self.session_id)
         self._call_next = call_next
 
-    @property
+    @cached_property
     def principal(self) -> str:
         return f"{self.person.key} {'' if self._token is None else self._token.client_id}"
 
@@ -274,12 +276,6 @@ class Mcp2Request:
     def identify(self, by: Identify) -> None:
         if self._token is not None:
             self.person = identified(self._token, by, self.session_id)
-
-    @property
-    def session_id(self) -> str:
-        if self.ctx.request is None:
-            return str(self.connection.get(_SESSION_ID, ""))
-        return self.ctx.request.headers.get("mcp-session-id") or ""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -410,6 +406,12 @@ def _bring(token: Any, trace: Any) -> None:
     auth_context_var.set(token)
     if not get_current_span().is_recording():  # the span of a round ends with the round
         attach(trace)
+
+
+def _session_id(ctx: Context) -> str:
+    if ctx.request is None:
+        return str(private.connection_state(ctx.session).get(_SESSION_ID, ""))
+    return ctx.request.headers.get("mcp-session-id") or ""
 
 
 def _person(token: AccessToken | None, ctx: Context, session_id: str) -> Person:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from handraise.forms import ANSWER, Form, Integer, Number, Text
 from handraise.forms.formats import AskedFormat
 from handraise.questions import (
     NO_HINTS,
-    Accepted,
+    Answer,
     Buttons,
-    Cancelled,
-    Declined,
     Fallback,
     FormQuestion,
     Person,
@@ -50,7 +48,7 @@ from handraise.server.question_arguments import (
     sampling_params,
     size_limits,
 )
-from handraise.server.served import current_call, fitted
+from handraise.server.served import current_call, fits_call
 from handraise.wire import require_button
 
 if TYPE_CHECKING:
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 F = TypeVar("F")
-
-Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class CommonOptions(TypedDict, total=False):
@@ -113,6 +109,7 @@ class Ask(PageAsks):
         unsafe_preanswer: bool = False,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[T] | Fallback[F]]: ...
+    @fits_call
     def __call__(
         self,
         message: str,
@@ -128,10 +125,8 @@ class Ask(PageAsks):
         `check` is the author's own validation of the typed result: a sentence, False or a ValueError asks again.
         `unsafe_preanswer` takes an answer that came with the call, before anything was asked.
         """
-        with fitted():
-            asked = Form.of(form)
         return _form(
-            message, asked, common, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer
+            message, Form.of(form), common, check=check, fallback=fallback, unsafe_preanswer=unsafe_preanswer
         )
 
     @overload
@@ -148,6 +143,7 @@ class Ask(PageAsks):
         no: str | None = None,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[bool] | Fallback[F]]: ...
+    @fits_call
     def confirm(
         self,
         message: str,
@@ -161,8 +157,7 @@ class Ask(PageAsks):
 
         `yes` and `no` say what each does ("Delete 47 files"). Our desks show them on the buttons.
         """
-        with fitted():
-            buttons = Buttons(*(words if words is None else require_button(words) for words in (yes, no)))
+        buttons = Buttons(*(words if words is None else require_button(words) for words in (yes, no)))
         return _form(
             message,
             CONFIRM,
@@ -170,7 +165,7 @@ class Ask(PageAsks):
             fallback=fallback,
             convert=confirmed,
             declined_when=lambda said: not said,
-            buttons=buttons,
+            hints=QuestionHints(buttons=buttons),
         )
 
     @overload
@@ -186,6 +181,7 @@ class Ask(PageAsks):
         fallback: F,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[T] | Fallback[F]]: ...
+    @fits_call
     def choose(
         self,
         message: str,
@@ -195,8 +191,7 @@ class Ask(PageAsks):
         **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for one option: from a mapping of values to titles, an Enum, or any values."""
-        with fitted():
-            form, convert = choice_form(options)
+        form, convert = choice_form(options)
         return _form(message, form, common, fallback=fallback, convert=convert)
 
     @overload
@@ -220,6 +215,7 @@ class Ask(PageAsks):
         max_items: int | None = None,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[list[T]] | Fallback[F]]: ...
+    @fits_call
     def choose_many(
         self,
         message: str,
@@ -231,8 +227,7 @@ class Ask(PageAsks):
         **common: Unpack[CommonOptions],
     ) -> Asking[Any]:
         """Ask for any number of options."""
-        with fitted():
-            form, convert = choices_form(options, min_items, max_items)
+        form, convert = choices_form(options, min_items, max_items)
         return _form(message, form, common, fallback=fallback, convert=convert)
 
     @overload
@@ -260,6 +255,7 @@ class Ask(PageAsks):
         check: Callable[[str], Any] | None = None,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[str] | Fallback[F]]: ...
+    @fits_call
     def text(
         self,
         message: str,
@@ -281,7 +277,7 @@ class Ask(PageAsks):
             pattern=pattern,
             format=format,
         )
-        return _single(message, field, common, fallback=fallback, check=check)
+        return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
     def number(  # type: ignore[overload-overlap]  # a bool that nobody knows gives a float, and an int is one
@@ -329,6 +325,7 @@ class Ask(PageAsks):
         check: Callable[[float], Any] | None = None,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[float] | Fallback[F]]: ...
+    @fits_call
     def number(
         self,
         message: str,
@@ -343,7 +340,7 @@ class Ask(PageAsks):
         """Ask for a number, or for a whole one."""
         kind = Integer if whole else Number
         field = kind(ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
-        return _single(message, field, common, fallback=fallback, check=check)
+        return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
     def date(
@@ -362,6 +359,7 @@ class Ask(PageAsks):
         check: Callable[[datetime.date], Any] | None = None,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[datetime.date] | Fallback[F]]: ...
+    @fits_call
     def date(
         self,
         message: str,
@@ -396,6 +394,7 @@ class Ask(PageAsks):
         unsafe_plain_http: bool = False,
         **common: Unpack[CommonOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
+    @fits_call
     def open(
         self,
         message: str,
@@ -415,11 +414,11 @@ class Ask(PageAsks):
         require_name("elicitation_id", elicitation_id)
         question = UrlQuestion(_composed(message, common), url, elicitation_id)
         request = UrlRequest(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
-        with fitted():
-            request.require_askable()
-            require_size(question)
+        request.require_askable()
+        require_size(question)
         return Asking(request, _options_of(common, fallback))
 
+    @fits_call
     def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> Requirement:
         """Continue only when the person has finished these pages or links.
 
@@ -429,12 +428,14 @@ class Ask(PageAsks):
         require_timeout(timeout)
         return Requirement([_required(link) for link in links], timeout)
 
+    @fits_call
     def roots(
         self, *, key: str | None = None, timeout: float | None = None, session: object = None
     ) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
-        return Asking(RootsRequest(), _plain_options(key, timeout, session))
+        return Asking(RootsRequest(), _options_of({"key": key, "timeout": timeout, "session": session}))
 
+    @fits_call
     def model(
         self,
         prompt: str | Sequence[Mapping[str, Any]],
@@ -447,7 +448,7 @@ class Ask(PageAsks):
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
         params = sampling_params(prompt, max_tokens, parameters)
-        return Asking(ModelRequest(params), _plain_options(key, timeout, session))
+        return Asking(ModelRequest(params), _options_of({"key": key, "timeout": timeout, "session": session}))
 
     def all(self, **askings: Asking[T]) -> Several[T]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
@@ -491,41 +492,28 @@ def _form(
     convert: Callable[[Any], Any] | None = None,
     declined_when: Callable[[Any], bool] | None = None,
     unsafe_preanswer: bool = False,
-    buttons: Buttons = NO_HINTS.buttons,
+    hints: QuestionHints = NO_HINTS,
 ) -> Asking[Any]:
     message = _composed(message, common)
     require_callable("still", common.get("still"))
     require_callable("check", check)
-    question = FormQuestion(message, form, hints=QuestionHints(buttons=buttons))
-    with fitted():
-        require_no_secrets(message, form)
-        require_size(question)
+    question = FormQuestion(message, form, hints=hints)
+    require_no_secrets(message, form)
+    require_size(question)
     request: FormRequest[Any] = FormRequest(
         question, convert, check, common.get("still"), declined_when, size_limits().message
     )
     return Asking(request, _options_of(common, fallback, unsafe_preanswer))
 
 
-def _single(
-    message: str, field: Text | Number | Integer, common: CommonOptions, *, fallback: Any, check: Any
-) -> Asking[Any]:
-    with fitted():
-        form = form_of(field)
-    return _form(message, form, common, fallback=fallback, check=check, convert=answer_of)
-
-
-def _options_of(common: CommonOptions, fallback: Any, unsafe_preanswer: bool = False) -> AskOptions:
+def _options_of(
+    common: CommonOptions, fallback: Any = NO_FALLBACK, unsafe_preanswer: bool = False
+) -> AskOptions:
     require_known(common, CommonOptions)
     key, timeout = common.get("key"), common.get("timeout")
     require_name("key", key)
     require_timeout(timeout)
     return AskOptions(key, timeout, fallback, common.get("session"), unsafe_preanswer)
-
-
-def _plain_options(key: str | None, timeout: float | None, session: object) -> AskOptions:
-    require_name("key", key)
-    require_timeout(timeout)
-    return AskOptions(key, timeout, session=session)
 
 
 def _composed(message: str, common: CommonOptions) -> str:

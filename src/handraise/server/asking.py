@@ -112,7 +112,7 @@ class Asking(Unasked, Generic[R_co]):
         self.use()
         call, request, options = self.call(), self._request, self._options
         if request.mode != "form" and call.can(request.mode):
-            async with call.call.at_question():
+            async with call.at_question():
                 request = await request.begin(call, options.timeout or call.runtime.options.timeout)
         return partial(ask_until_valid, call, request, options, name)
 
@@ -202,7 +202,7 @@ class Prepared(Generic[R_co]):
 
         It is empty when nobody must or can be asked.
         """
-        async with self._call.call.at_question():
+        async with self._call.at_question():
             for event in self._coming:
                 await event.wait()
         return self.request
@@ -308,7 +308,7 @@ async def ask_until_valid(
     recorder = call.runtime.recorder
     record = None if recorder is None else recorder.question(call, request)
     try:
-        async with call.call.at_question():
+        async with call.at_question():
             try:
                 return await _ask(call, request, options, name, record)
             except asyncio.CancelledError:

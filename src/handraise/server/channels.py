@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -36,51 +36,51 @@ Begin = Callable[[], Awaitable[Callable[[], Coroutine[Any, Any, Any]]]]
 """Does the slow work before a question can be sent, and returns a function that asks it."""
 
 
-class Channel(Protocol):
+class Channel:
     """Carries the questions of one call to its client and brings the answers back."""
-
-    async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        """Send an input request; returns the client's raw answer. Raises `NoAnswer`."""
-        ...
-
-    async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
-        """Ask several questions at once, as far as the revision allows."""
-        ...
-
-    async def completed(self, elicitation_id: str, deadline: float) -> bool:
-        """Wait until a URL question is finished in the browser, as long as the revision allows."""
-        ...
-
-    async def announce(self, elicitation_id: str, deadline: float) -> None:
-        """Tell the client later that a URL question is finished for which no handler waits."""
-        ...
-
-    def new_elicitation_id(self, url: str) -> str | None:
-        """The id of the same URL question in a duplicate of this call, if there is one."""
-        ...
-
-    async def close(self) -> None:
-        """The handler has ended: withdraw the questions that are still open."""
-        ...
-
-    async def told(self) -> None:
-        """Wait until the client was told that its questions are withdrawn, if it must be."""
-        ...
-
-
-class RoundChannel:
-    """2026-07-28: a question ends the round, and the client's retry brings the answer."""
 
     def __init__(self, served: ServedCall) -> None:
         self._served = served
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
+        """Send an input request; returns the client's raw answer. Raises `NoAnswer`."""
+        raise NotImplementedError
+
+    async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
+        """Ask several questions at once, as far as the revision allows."""
+        raise NotImplementedError
+
+    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+        """Wait until a URL question is finished in the browser, as long as the revision allows."""
+        raise NotImplementedError
+
+    async def announce(self, elicitation_id: str, deadline: float) -> None:
+        """Tell the client later that a URL question is finished for which no handler waits, if there is a notice."""
+
+    def new_elicitation_id(self, url: str) -> str:
+        """A random id for a URL question."""
+        return secrets.token_urlsafe(18)
+
+    async def close(self) -> None:
+        """The handler has ended: withdraw the questions that are still open, unless the client has them."""
+
+    async def told(self) -> None:
+        """Wait until the client was told that its questions are withdrawn, if it must be."""
+
+
+class RoundChannel(Channel):
+    """2026-07-28: a question ends the round, and the client's retry brings the answer.
+
+    There is no completion notice. The round that is out stays with the client, and the call's end withdraws the rest.
+    """
+
+    async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
         served, recorder = self._served, self._served.runtime.recorder
-        journal = served.call.journal
+        journal = served.journal
         is_known = journal is not None and journal.remembers(key, pin_of(request))
         if recorder is not None and not recorder.shares and not is_known:
             await recorder.asked(served, key)
-        return await served.call.ask_in_round(key, request, timeout)
+        return await served.ask_in_round(key, request, timeout)
 
     async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
         """In tasks of their own: questions that are asked in the same turn of the event loop share a round."""
@@ -99,26 +99,14 @@ class RoundChannel:
         with person_time():
             async with kept_alive(served, _IN_BROWSER):
                 work = served.runtime.flows.wait(elicitation_id, served.person, seconds)
-                return await served.call.unless_left(work)
-
-    async def announce(self, elicitation_id: str, deadline: float) -> None:
-        """2026-07-28 has no completion notice."""
-
-    def new_elicitation_id(self, url: str) -> str | None:
-        return None
-
-    async def close(self) -> None:
-        """A round that is out stays with the client. The end of the call withdraws the rest."""
-
-    async def told(self) -> None:
-        """Nothing was sent on the live request."""
+                return await served.unless_left(work)
 
 
-class LiveChannel:
+class LiveChannel(Channel):
     """2025-06-18 and 2025-11-25: a question is a request on the stream of the call, and the handler waits."""
 
     def __init__(self, served: ServedCall) -> None:
-        self._served = served
+        super().__init__(served)
         self._sending: set[asyncio.Future[Any]] = set()
         self._links: list[_Link] = []
         self._sent = 0
@@ -127,30 +115,31 @@ class LiveChannel:
         served, recorder = self._served, self._served.runtime.recorder
         if recorder is not None:
             await recorder.asked(served, key)
-        question = served.call.open_question(key, request, timeout)
-        self._sent += 1
-        sending = self._send(served.question_id("sent", self._sent, key), request)
+        question = served.open_question(key, request, timeout)
+        sending = self._send(key, request)
         sending.add_done_callback(partial(_settle, question, request))
         try:
             async with kept_alive(served):
                 return await question.future
         finally:
-            served.call.close_question(key)
+            served.close_question(key)
             sending.cancel()  # no effect on one that was answered; otherwise the SDK tells the client
 
-    def _send(self, question_id: str, request: Mapping[str, Any]) -> asyncio.Future[Any]:
+    def _send(self, key: str, request: Mapping[str, Any]) -> asyncio.Future[Any]:
         """Send a question, or join the same one of a duplicate of this call."""
-        under_way: dict[str, asyncio.Task[Any]] = self._served.request.connection.setdefault(_QUESTIONS, {})
+        live = self._served.request
+        under_way: dict[object, asyncio.Task[Any]] = live.connection.setdefault(_QUESTIONS, {})
+        self._sent += 1
+        name = live.principal, live.id, self._sent, key
         sending: asyncio.Future[Any]
-        if (same := under_way.get(question_id)) is not None:
+        if (same := under_way.get(name)) is not None:
             sending = asyncio.shield(same)  # giving up here leaves the question to the call that sent it
         else:
             # Without our call: the SDK keeps this context until the next message.
             context = self._served.context_without_call()
-            work = self._served.request.send_request(request["method"], request.get("params"))
-            sending = begin_task(work, context)
-            under_way[question_id] = sending
-            sending.add_done_callback(lambda _: under_way.pop(question_id, None))
+            sending = begin_task(live.send_request(request["method"], request.get("params")), context)
+            under_way[name] = sending
+            sending.add_done_callback(lambda _: under_way.pop(name, None))
         self._sending.add(sending)
         sending.add_done_callback(self._sending.discard)
         return sending
@@ -166,7 +155,7 @@ class LiveChannel:
             async with kept_alive(served, _IN_BROWSER):
                 seconds = deadline - time.monotonic()
                 work = served.runtime.flows.wait(elicitation_id, served.person, seconds, notice)
-                return await served.call.unless_left(work)
+                return await served.unless_left(work)
 
     async def announce(self, elicitation_id: str, deadline: float) -> None:
         served = self._served
@@ -176,7 +165,7 @@ class LiveChannel:
     def _notice(self, elicitation_id: str, deadline: float, keeper: dict[str, Notice]) -> Notice:
         return Notice(elicitation_id, deadline, self._served.request, weakref.ref(self._served), keeper)
 
-    def new_elicitation_id(self, url: str) -> str | None:
+    def new_elicitation_id(self, url: str) -> str:
         """Random, but the same in a duplicate of this call, so that an answer counts for both."""
         request = self._served.request
         known = request.connection.setdefault(_LINKS, weakref.WeakValueDictionary())
@@ -186,7 +175,7 @@ class LiveChannel:
         return link.elicitation_id
 
     async def close(self) -> None:
-        for question in self._served.call.questions.values():
+        for question in self._served.questions.values():
             question.fail(Withdrawn("the call has ended, so its question is withdrawn"))
         await self.told()  # cancelling them here, too, would interrupt the SDK while it tells the client
 

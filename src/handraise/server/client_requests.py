@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from handraise.calls.rounds import digest
 from handraise.errors import Expired, Failed, Mode, Stale
-from handraise.forms import DEFAULT_LIMITS, Form, Problem, label_of, read_answer
+from handraise.forms import DEFAULT_LIMITS, Form, Problem, read_answer
 from handraise.questions import (
     Accepted,
     Cancelled,
@@ -19,6 +19,7 @@ from handraise.questions import (
     FormQuestion,
     Question,
     UrlQuestion,
+    field_reasons,
     with_reasons,
 )
 from handraise.revisions import Revision
@@ -113,9 +114,12 @@ class FormRequest(Generic[T]):
         hints = replace(self.question.hints, expires_in=timeout)
         right: Mapping[str, Any] = {}
         if again is not None:
-            right = again.right if self.question.confirms is None else {}
+            if (
+                self.question.confirms is None and not hints.guard
+            ):  # nobody confirms by what they typed before
+                right = again.right
             hints = replace(hints, problems=again.problems, last_answer=right)
-        params = dump_question(replace(self.question, hints=hints), revision)
+        params = dump_question(self.question, revision, hints)
         if again is not None:
             params["message"] = with_reasons(params["message"], again.reasons, self.longest_message)
             params["requestedSchema"] = _with_defaults(params["requestedSchema"], right, revision)
@@ -138,7 +142,8 @@ class FormRequest(Generic[T]):
         if self.check is not None:
             said = ["check", self.question.message, raw]
             if (reason := await call.judge(said, partial(_refusal, partial(self.check, data)))) is not None:
-                return Unusable((reason,), right=content)
+                only = form.fields[0].name if len(form.fields) == 1 else None
+                return Unusable((reason,), problems=((only, reason),) if only else (), right=content)
         if self.declined_when is not None and self.declined_when(data):
             return Declined(by="answer")
         if self.still is not None:
@@ -173,7 +178,7 @@ class UrlRequest:
     ) -> dict[str, Any]:
         left = max(0.0, self.deadline - time.monotonic()) if self.deadline else timeout
         hints = replace(self.question.hints, expires_in=left)
-        params = dump_question(replace(self.question, hints=hints), revision)
+        params = dump_question(self.question, revision, hints)
         if again is not None:  # the person's answer was not wrong
             params["message"] = "\n\n".join((self.question.message, *again.reasons))
         return {"method": "elicitation/create", "params": params}
@@ -189,7 +194,7 @@ class UrlRequest:
         """
         if self.question.elicitation_id is not None:
             return self
-        about = f"link {digest([call.runtime.hosting.name, call.person.key, self.question.url])}"
+        about = f"link {digest([call.runtime.name, call.person.key, self.question.url])}"
         chosen = await call.runtime.flows.known_id(about)
         return replace(self, question=replace(self.question, elicitation_id=chosen), about=about)
 
@@ -202,13 +207,13 @@ class UrlRequest:
         """The same link with an id, if the author chose none."""
         if self.question.elicitation_id is not None:
             return self
-        chosen = call.new_elicitation_id(self.question.url)
+        chosen = call.channel.new_elicitation_id(self.question.url)
         return replace(self, question=replace(self.question, elicitation_id=chosen))
 
     async def begin(self, call: ServedCall, timeout: float) -> UrlRequest:
         if self.deadline:
             return self
-        chosen = self.question.elicitation_id or call.new_elicitation_id(self.question.url)
+        chosen = self.question.elicitation_id or call.channel.new_elicitation_id(self.question.url)
         chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
         question = replace(self.question, elicitation_id=chosen)
         return replace(self, question=question, deadline=time.monotonic() + timeout)
@@ -309,11 +314,15 @@ class ModelRequest:
 def _unusable(form: Form[Any], content: Mapping[str, Any], problems: Sequence[Problem]) -> Unusable:
     """The error for an answer with problems, named by the labels of their fields, and the valid values."""
     wrong = {problem.field for problem in problems}
-    labels = {each.name: label_of(each) for each in form.fields}
+    at_fields = tuple((problem.field, problem.message) for problem in problems if problem.field)
     return Unusable(
-        tuple(f"{labels.get(p.field, p.field)}: {p.message}" if p.field else p.message for p in problems),
-        problems=tuple((p.field, p.message) for p in problems if p.field),
-        right={name: content[name] for name in labels if name in content and name not in wrong},
+        (*(p.message for p in problems if not p.field), *field_reasons(form, at_fields)),
+        problems=at_fields,
+        right={
+            each.name: content[each.name]
+            for each in form.fields
+            if each.name in content and each.name not in wrong
+        },
     )
 
 

@@ -48,7 +48,7 @@ class Notice:
     def is_on_call(self) -> bool:
         """Whether the call that asked is still open."""
         call = self.call()
-        return call is not None and call.is_open
+        return call is not None and call.state != "over"
 
     async def send(self) -> None:
         """Tell the client, on the call's own stream while it is open, then on the connection's."""

@@ -13,7 +13,7 @@ from handraise.errors import SetupError
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.policy.places import DATABASE_URLS
 from handraise.sdk.choose import adapter_for
-from handraise.server.pages_host import Hosting, mount_pages, require_public_url
+from handraise.server.pages_host import mount_pages, require_public_url
 from handraise.server.runtime import RUNTIMES, AskLimits, Runtime
 from handraise.stores import MemoryStore
 from handraise.stores.registry import VARIABLE, named_store, require_address
@@ -123,7 +123,6 @@ class Handraise:
     def install(self, server: S) -> S:
         """Make `ask` work inside a server's tools, prompts and resource templates. Returns the server."""
         adapter = adapter_for(server)
-        hosting = Hosting(adapter.name, self.store, self._public_url, self._pages)
         recorder = None
         if self._ledger is not None:
             from handraise.server.recording import Recorder
@@ -134,10 +133,11 @@ class Handraise:
             self._options,
             self.store,
             self._limits,
-            hosting,
             recorder,
             own_store=self._own_store,
             identify=self._person,
+            public_url=self._public_url,
+            pages=self._pages,
         )
         adapter.install(runtime)
         RUNTIMES.add(runtime)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from handraise.forms import Form
-from handraise.questions import Accepted, Cancelled, Declined, Fallback
+from handraise.questions import Answer, Fallback
 from handraise.server.asking import NO_FALLBACK, Asking, AskOptions
 from handraise.server.page_requests import PageAsking, PageRequest
 from handraise.server.question_arguments import (
@@ -16,7 +16,7 @@ from handraise.server.question_arguments import (
     require_text,
     require_timeout,
 )
-from handraise.server.served import fitted
+from handraise.server.served import fits_call
 from handraise.vault import Secret
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 F = TypeVar("F")
 R = TypeVar("R")
-
-Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class PageOptions(TypedDict, total=False):
@@ -97,6 +95,7 @@ class PageAsks:
         check: Callable[[Mapping[str, Secret]], Any] | None = None,
         **common: Unpack[PageOptions],
     ) -> Asking[Answer[Mapping[str, Secret]] | Fallback[F]]: ...
+    @fits_call
     def secret(
         self,
         title: str,
@@ -123,10 +122,9 @@ class PageAsks:
         require_text("title", title)
         require_text("hint", hint or "")
         require_callable("check", check)
-        with fitted():
-            one = SecretField(ONE, title, hint=hint, pattern=pattern, multiline=multiline)
-            page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
-        return self.page(page, fallback=fallback, **common)
+        one = SecretField(ONE, title, hint=hint, pattern=pattern, multiline=multiline)
+        page: SecretPage[Any] = SecretPage(title, tuple(fields or (one,)), service, keep_for, check)
+        return _ask_on(page, common, fallback)
 
     @overload
     def setup(
@@ -153,6 +151,7 @@ class PageAsks:
         check: Callable[[Setup[T]], Any] | None = None,
         **common: Unpack[PageOptions],
     ) -> Asking[Answer[Setup[T]] | Fallback[F]]: ...
+    @fits_call
     def setup(
         self,
         title: str,
@@ -170,9 +169,8 @@ class PageAsks:
 
         require_text("title", title)
         require_callable("check", check)
-        with fitted():
-            page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
-        return self.page(page, fallback=fallback, **common)
+        page = SetupPage(title, Form.of(form), tuple(secrets), service, keep_for, check)
+        return _ask_on(page, common, fallback)
 
     @overload
     def outside(
@@ -195,6 +193,7 @@ class PageAsks:
         webhook_key: str | bytes | None = None,
         **common: Unpack[PageOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
+    @fits_call
     def outside(
         self,
         title: str,
@@ -213,9 +212,7 @@ class PageAsks:
 
         require_text("title", title)
         require_callable("confirm", confirm)
-        with fitted():
-            page = OutsidePage(title, url, confirm, webhook_key)
-        return self.page(page, fallback=fallback, **common)
+        return _ask_on(OutsidePage(title, url, confirm, webhook_key), common, fallback)
 
     @overload
     def connect(
@@ -234,6 +231,7 @@ class PageAsks:
         keep_for: float | None = None,
         **common: Unpack[PageOptions],
     ) -> Asking[Answer[Token] | Fallback[F]]: ...
+    @fits_call
     def connect(
         self,
         account: Account,
@@ -249,7 +247,7 @@ class PageAsks:
         """
         from handraise.pages.oauth import ConnectPage
 
-        return self.page(ConnectPage(account, keep_for), fallback=fallback, **common)
+        return _ask_on(ConnectPage(account, keep_for), common, fallback)
 
     @overload
     def page(self, page: Page[R], **common: Unpack[PageOptions]) -> Asking[Answer[R]]: ...
@@ -257,21 +255,26 @@ class PageAsks:
     def page(
         self, page: Page[R], *, fallback: F, **common: Unpack[PageOptions]
     ) -> Asking[Answer[R] | Fallback[F]]: ...
+    @fits_call
     def page(
         self, page: Page[R], *, fallback: Any = NO_FALLBACK, **common: Unpack[PageOptions]
     ) -> Asking[Any]:
         """Ask on any kind of page."""
-        require_known(common, PageOptions)
-        require_text("because", common.get("because") or "")
-        require_text("if_declined", common.get("if_declined") or "")
-        require_name("key", common.get("key"))
-        require_timeout(common.get("timeout"))
-        require_text("message", page.message)
-        reasons = [common.get("because"), _if_declined(common.get("if_declined"))]
-        why = " ".join(reason for reason in reasons if reason)
-        message = f"{page.message}\nWhy: {why}" if why else page.message
-        options_ = AskOptions(common.get("key"), common.get("timeout"), fallback)
-        return PageAsking(PageRequest(page, message, why), options_)
+        return _ask_on(page, common, fallback)
+
+
+def _ask_on(page: Page[Any], common: PageOptions, fallback: Any) -> Asking[Any]:
+    require_known(common, PageOptions)
+    require_text("because", common.get("because") or "")
+    require_text("if_declined", common.get("if_declined") or "")
+    require_name("key", common.get("key"))
+    require_timeout(common.get("timeout"))
+    require_text("message", page.message)
+    reasons = [common.get("because"), _if_declined(common.get("if_declined"))]
+    why = " ".join(reason for reason in reasons if reason)
+    message = f"{page.message}\nWhy: {why}" if why else page.message
+    options = AskOptions(common.get("key"), common.get("timeout"), fallback)
+    return PageAsking(PageRequest(page, message, why), options)
 
 
 def _if_declined(sentence: str | None) -> str | None:

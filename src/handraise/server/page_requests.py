@@ -142,7 +142,7 @@ class PageAsking(Asking[R]):
         # Numbered even if nothing is asked, so that later questions keep their ids in a replay.
         key = options.key or name or call.next_key(request.content)
         try:
-            async with call.call.at_question():
+            async with call.at_question():
                 if (known := await request.recall(call)) is not None:
                     return partial(_given, known)
                 asked = replace(request, key=f"{call.method} {key}")
@@ -190,7 +190,7 @@ class Requirement(Unasked):
         """Return when every link is finished; before 2026-07-28 end the call with -32042 instead of waiting."""
         limit = self._timeout or call.runtime.options.timeout
         try:
-            async with call.call.at_question():
+            async with call.at_question():
                 missing = await _missing(call, self._links)
                 if missing and call.revision.legacy:
                     raise LinksRequired(await self._listed(call, missing, limit))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from handraise.errors import SetupError, UsageError
@@ -23,23 +23,12 @@ if TYPE_CHECKING:
     from handraise.pages.loopback import LoopbackListener
     from handraise.pages.site import PageEvent, PageSite
     from handraise.sdk.adapter import Adapter
-    from handraise.server.flows import Flows
-    from handraise.server.recording import Recorder
     from handraise.server.runtime import Runtime
 
 R = TypeVar("R")
 
 MOUNTED_AT = "/handraise"
 """The path of pages, below the server's public URL."""
-
-
-class Hosting(NamedTuple):
-    """The configuration of a server's pages."""
-
-    name: str
-    store: Store
-    public_url: str | None
-    pages: Pages | None
 
 
 def require_public_url(url: str) -> str:
@@ -76,16 +65,16 @@ def mount_pages(adapter: Adapter, runtime: Runtime) -> None:
 class PageHost:
     """Hosts pages for the people of one server. Web libraries are loaded with the first page."""
 
-    def __init__(self, hosting: Hosting, flows: Flows, recorder: Recorder | None = None) -> None:
+    def __init__(self, runtime: Runtime, public_url: str | None, pages: Pages | None) -> None:
         from handraise.pages import Pages, Visits
 
-        self._name = hosting.name
-        self._flows = flows
-        self._recorder = recorder
-        self._public_url = hosting.public_url
-        self._options = hosting.pages or Pages()
+        self._name = runtime.adapter.name
+        self._flows = runtime.flows
+        self._recorder = runtime.recorder
+        self._public_url = public_url
+        self._options = pages or Pages()
         self.visits: Visits = Visits(self._settle)
-        self.vault: Vault = _vault_in(hosting.store, self._options)
+        self.vault: Vault = _vault_in(runtime.calls.store, self._options)
         self._recalling = _Locks()
         self._mounted: PageSite | None = None
         self._loopback: tuple[LoopbackListener, PageSite] | None = None

@@ -22,7 +22,7 @@ from handraise.forms import (
 )
 from handraise.forms.values import NO_UNICODE, is_unicode
 from handraise.questions import Question
-from handraise.server.served import CURRENT, fitting
+from handraise.server.served import CURRENT
 from handraise.wire import check_size
 
 _SAMPLING: Final = frozenset(
@@ -56,7 +56,7 @@ def require_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         refuse(name, "text", value)
     if not value.isascii() and not is_unicode(value):
-        raise fitting(UsageError(f"{name}: {NO_UNICODE}"))
+        raise UsageError(f"{name}: {NO_UNICODE}")
 
 
 def require_message(value: object) -> None:
@@ -115,7 +115,7 @@ def sampling_params(
         write_json(params)
     except WireError as error:
         reason = NO_UNICODE if error.rule == "unicode" else error.message
-        raise fitting(UsageError(f"prompt: {reason}")) from None
+        raise UsageError(f"prompt: {reason}") from None
     return params
 
 
@@ -131,7 +131,7 @@ def _messages(prompt: str | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 def refuse(name: str, wanted: str, value: object) -> NoReturn:
     """The error that names a wrong argument and what it takes."""
-    raise fitting(UsageError(f"{name} has to be {wanted}, not {value!r}"))
+    raise UsageError(f"{name} has to be {wanted}, not {value!r}")
 
 
 T = TypeVar("T")

@@ -115,7 +115,7 @@ class QuestionRecord:
         before, shown = call.recordings.get(key), pin_of(wire)
         again = before is not None and question.mode == "url" and before.shown == shown
         number = 0 if before is None else before.number + (not again)
-        id_ = question_id(call.call.identify(), key, number) if call.revision.modern else None
+        id_ = question_id(call.identify(), key, number) if call.revision.modern else None
         told = replace(question, message=wire["params"]["message"])
         self._recording = SentRecord(self._trail(told, id_), number, shown, _confirms(question))
         call.recordings[key] = self._recording
@@ -171,14 +171,14 @@ class QuestionRecord:
         recording = self._recording
         if recording is None or recording.action is not None:
             return
-        if self._call.goes_on_elsewhere:
+        if self._call.is_elsewhere:
             self._recorder.left(recording.trail, self._call)
         else:
             self._recorder.ledger.record_soon(recording.trail.withdrawn("the call was cancelled"))
 
     async def ended(self, error: HandraiseError, *, fell_back: bool) -> None:
         """There is no usable answer."""
-        if isinstance(error, Withdrawn) and self._call.call.is_left:  # nobody waits for it
+        if isinstance(error, Withdrawn) and self._call.is_left:  # nobody waits for it
             self.withdrawn()
             return
         record = self._end_by(error, fell_back)
@@ -191,7 +191,7 @@ class QuestionRecord:
 
     def _end_by(self, error: HandraiseError, fell_back: bool) -> Record | None:
         recording, question = self._recording, self._request.question
-        if question is None or self._call.goes_on_elsewhere:
+        if question is None or self._call.is_elsewhere:
             return None
         is_told = recording is not None and (
             recording.action is not None or (isinstance(error, Expired) and not recording.sent)

@@ -102,8 +102,8 @@ class Recorder:
                 trail = self._trail_of_gone(request, of, key)
                 made += [] if trail is None else decision_of(trail, raw)
                 continue
-            assert isinstance(of.handler, ServedCall)
-            if (recording := of.handler.recordings.get(key)) is not None:
+            assert isinstance(of, ServedCall)
+            if (recording := of.recordings.get(key)) is not None:
                 made += recording.decision(raw)
         return made
 
@@ -133,12 +133,12 @@ class Recorder:
 
     def call_cancelled(self, call: ServedCall) -> None:
         """The handler of a call was cancelled."""
-        if not call.goes_on_elsewhere:
+        if not call.is_elsewhere:
             self.ledger.record_soon(*self._uses(call, "cancelled"))
 
     async def call_ended(self, call: ServedCall, *, failed: bool) -> None:
         """Record the end of a handler, joined to the answers that it used."""
-        if call.call.is_left:  # nobody waits for it
+        if call.is_left:  # nobody waits for it
             self.ledger.record_soon(*self._uses(call, "cancelled"))
             return
         ended: Literal["result", "error", "stopped"] = "error" if failed else "result"

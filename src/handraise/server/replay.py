@@ -79,15 +79,14 @@ async def _declared_first(call: ServedCall, name: str, result: Awaitable[R]) -> 
 
 async def _declare(call: ServedCall, name: str) -> None:
     """Note that a function may run again. If it is the handler, the call may be replayed."""
-    own = call.call
-    if own.replays is not None:  # a replayable function that another one calls
+    if call.replays is not None:  # a replayable function that another one calls
         return
     if not await serves(call.runtime.adapter, call.method, call.target, name):
         return
     if call.replayed_as not in ("", name):  # another tool of a lowlevel server
         raise call.raisable(Ambiguous(f"{call.replayed_as} is now {name}"))
-    own.replays = name
-    own.journal = own.journal or Journal()
+    call.replays = name
+    call.journal = call.journal or Journal()
 
 
 async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -96,32 +95,26 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
     The same key returns the same result, so a loop needs a key for each iteration. In a replayable handler the result
     goes through JSON, the same on the first run and on every later one.
     """
-    served = current_call()
-    call = served.call
+    call = current_call()
     if call.journal is not None and call.journal.has_done(key):
-        return _given(served, key, call.journal.result_of(key))
-    if key in served.steps:
-        raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
-    served.steps.add(key)
+        return _given(call, key, call.journal.result_of(key))
     try:
-        with call.step():
+        with call.step(key):
             result = step(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
             call.journal = call.journal or Journal()
-            entry = call.journal.done(key, _given(served, key, result))
+            entry = call.journal.done(key, _given(call, key, result))
             if call.replays is not None:  # written before the handler continues
                 await call.write(entry)
     except StepNotKept as error:
-        raise served.raisable(error) from error.__cause__
-    finally:
-        served.steps.discard(key)
-    return _given(served, key, result)
+        raise call.raisable(error) from error.__cause__
+    return _given(call, key, result)
 
 
 def _given(call: ServedCall, key: str, result: Any) -> Any:
     """A result for the handler. A replayable handler gets a copy, because a replay must see it unchanged."""
-    return _through_json(key, result) if call.call.replays is not None else result
+    return _through_json(key, result) if call.replays is not None else result
 
 
 def _through_json(key: str, result: Any) -> Any:

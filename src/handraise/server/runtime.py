@@ -28,7 +28,8 @@ from handraise.server.served import ServedCall, binding_of
 from handraise.wire import dump_input_required, parse_input_responses
 
 if TYPE_CHECKING:
-    from handraise.server.pages_host import Hosting, PageHost
+    from handraise.pages import Pages
+    from handraise.server.pages_host import PageHost
     from handraise.server.recording import Recorder
 
 logger = logging.getLogger(__name__)
@@ -68,11 +69,12 @@ class Runtime:
         options: AskLimits,
         store: Store,
         limits: CallLimits,
-        hosting: Hosting,
         recorder: Recorder | None = None,
         *,
         own_store: bool = False,
         identify: Identify | None = None,
+        public_url: str | None = None,
+        pages: Pages | None = None,
     ) -> None:
         self.adapter = adapter
         self.name: str = adapter.lasting_name
@@ -80,7 +82,6 @@ class Runtime:
         self.options = options
         self.recorder = recorder
         """Writes the ledger, if there is one."""
-        self.hosting = hosting
         self.flows: Flows = Flows(store)
         self.calls: Calls = Calls(store, limits, dump_round=self._dump_round, describe=self._describe)
         self.resumes: bool = store.durable
@@ -90,6 +91,7 @@ class Runtime:
 
         A store with keys gives one when the server starts, so that this holds on all nodes.
         """
+        self._public_url, self._pages = public_url, pages
         self.identify = identify
         """The author's function from an access token to its person."""
         self._running = 0
@@ -103,7 +105,7 @@ class Runtime:
         """This server's pages; loaded when the first one is needed."""
         from handraise.server.pages_host import PageHost
 
-        return PageHost(self.hosting, self.flows, self.recorder)
+        return PageHost(self, self._public_url, self._pages)
 
     # Serving.
 
@@ -200,8 +202,8 @@ class RoundRetry:
 
     def attach(self, call: Call) -> None:
         """Make this the live request of a suspended call, before the call goes on."""
-        assert isinstance(call.handler, ServedCall)
-        call.handler.attach(self._request)
+        assert isinstance(call, ServedCall)
+        call.attach(self._request)
 
     async def may_replay(self, record: RoundRecord) -> bool:
         """Whether this request's handler is the one that asked, and is replayable."""
@@ -215,7 +217,7 @@ class RoundRetry:
         served = ServedCall(self._runtime, self._request, replay=True)
         served.brought = frozenset(self.responses)
         served.replay(record)
-        return served.call
+        return served
 
     def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
         """The ledger events that commit with the use of the round, if there is a ledger."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from handraise.calls import Call, CallBinding, RoundRecord
 from handraise.calls.ledger_tables import Record
@@ -44,13 +42,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+R = TypeVar("R")
 E = TypeVar("E", bound=HandraiseError)
 
 
-class ServedCall:
-    """One client request while it is served: its handler, its questions, and the channel that carries them."""
+class ServedCall(Call):
+    """A call of an SDK's server: its live request, its handler, and the channel that carries its questions."""
 
     def __init__(self, runtime: Runtime, request: IncomingRequest, *, replay: bool = False) -> None:
+        super().__init__(runtime.calls)
         self.runtime = runtime
         self.request: IncomingRequest = request
         """The request that is live now, or was last."""
@@ -58,9 +59,6 @@ class ServedCall:
         self.params: Mapping[str, Any] = request.params
         self.revision: Revision = request.revision
         self.handler: RequestHandler = request.handler(replay=replay)
-        self.call: Call = Call(runtime.calls, self)
-        self.is_open: bool = True
-        """Whether its handler still runs."""
         self.ending: HandraiseError | None = None
         """The last error that `ask` raised: what the framework shows if the author does not catch it."""
         self.answered_before: Mapping[str, Any] = {}
@@ -78,11 +76,9 @@ class ServedCall:
         self._channel: Channel | None = None
         self.replayed_as: str = ""
         """The name of the handler that a replay runs again."""
-        self._seed = f"{request.session_id} {request.id!r}"
+        self._origin = f"{request.session_id} {request.id!r}"
         self._asked = 0
         self._numbered = 0
-        self.steps: set[str] = set()
-        """The `once` steps that run now."""
 
     @property
     def person(self) -> Person:
@@ -106,11 +102,6 @@ class ServedCall:
             self._channel = RoundChannel(self) if self.revision.modern else LiveChannel(self)
         return self._channel
 
-    @property
-    def goes_on_elsewhere(self) -> bool:
-        """Whether the handler ends here at its question, and another process goes on with the call."""
-        return self.call.is_elsewhere
-
     # Serving.
 
     async def serve(self) -> Result:
@@ -119,15 +110,15 @@ class ServedCall:
         context.run(CURRENT.set, self)
         if self.revision.modern and self.params.get("requestState") is None:
             self.answered_before = parse_input_responses(self.params.get("inputResponses"))
-        first = self.call.start(context)
+        first = self.start(context)
         try:
-            return await self.call.wait(first)
+            return await self.wait(first)
         except asyncio.CancelledError:
             if self._channel is not None:
                 await self._channel.told()
             raise
         finally:
-            if not self.is_open:  # as if the handler had run here
+            if self.state == "over":  # as if the handler had run here
                 for variable, value in context.items():
                     if variable is not CURRENT and variable.get(None) is not value:
                         variable.set(value)
@@ -135,10 +126,10 @@ class ServedCall:
     def replay(self, record: RoundRecord) -> None:
         """Run the handler again whose task is gone, with the journal of its last round."""
         self.replayed_as = record.handler or ""
-        self.call.restore(record)
+        self.restore(record)
         context = contextvars.copy_context()
         context.run(CURRENT.set, self)
-        self.call.start(context)
+        self.start(context)
 
     async def run(self) -> Result:
         """Run the SDK's handler, and end the call as its result or error says."""
@@ -158,7 +149,6 @@ class ServedCall:
                 await recorder.call_ended(self, failed=is_error(result))
             return self._end_with(result)
         finally:
-            self.is_open = False
             for question in self.prepared:  # nobody awaits them now
                 question.cancel()
             if self._channel is not None:
@@ -190,11 +180,11 @@ class ServedCall:
     def attach(self, request: IncomingRequest) -> None:
         """Make a retry the live request."""
         self.request = request
-        self.handler.attach(request, self.call.context)
+        self.handler.attach(request, self.context)
 
     def refresh(self) -> None:
         """Set the live request's access token in the running task or thread."""
-        self.handler.refresh(self.call.context)
+        self.handler.refresh(self.context)
 
     def context_without_call(self) -> contextvars.Context:
         """The running context, without a reference to this call."""
@@ -228,23 +218,14 @@ class ServedCall:
     def next_key(self, content: object) -> str:
         """An id for the next question. It is the same if the request is dispatched twice, or the call is replayed."""
         self._numbered += 1
-        if self.call.replays is not None:
-            return keyed_id(self.seed.encode(), self._numbered, content)
-        return self.question_id(self._numbered, content)
+        if self.replays is None:
+            return self._question_id(self._numbered, content)
+        self.seed = self.seed or self._question_id("seed")
+        return keyed_id(self.seed.encode(), self._numbered, content)
 
-    def question_id(self, *parts: object) -> str:
+    def _question_id(self, *parts: object) -> str:
         """A keyed hash of person, session, JSON-RPC id and these parts."""
-        return keyed_id(self.runtime.id_key, self.request.principal, self._seed, *parts)
-
-    @property
-    def seed(self) -> str:
-        """The part of its question ids that is kept with every round of a replayable call."""
-        self.call.seed = self.call.seed or self.question_id("seed")
-        return self.call.seed
-
-    def new_elicitation_id(self, url: str) -> str:
-        """A random id for a URL question."""
-        return self.channel.new_elicitation_id(url) or secrets.token_urlsafe(18)
+        return keyed_id(self.runtime.id_key, self.request.principal, self._origin, *parts)
 
     # Errors.
 
@@ -272,21 +253,19 @@ class ServedCall:
 
     async def judge(self, said: object, verdict: Callable[[], Awaitable[str | None]]) -> str | None:
         """The author's verdict on an answer. A replay uses the verdict of the first run."""
-        call = self.call
-        if call.replays is None or call.journal is None:
+        if self.replays is None or self.journal is None:
             return await verdict()
         pin = digest(said)
-        if (known := call.journal.verdict(pin)) is not None:
+        if (known := self.journal.verdict(pin)) is not None:
             return known.value  # type: ignore[no-any-return]
         reason = await verdict()
-        await call.write(call.journal.judged(pin, reason))
+        await self.write(self.journal.judged(pin, reason))
         return reason
 
     async def keep_answer(self, key: str, request: Mapping[str, Any], answer: Any) -> None:
         """Keep an answer that came with the call, for a replay."""
-        call = self.call
-        if call.replays is not None and call.journal is not None:
-            await call.write(call.journal.answered(key, pin_of(request), answer))
+        if self.replays is not None and self.journal is not None:
+            await self.write(self.journal.answered(key, pin_of(request), answer))
 
 
 CURRENT: ContextVar[ServedCall | None] = ContextVar("handraise_call", default=None)
@@ -313,13 +292,17 @@ def fitting(error: E) -> E:
     return call.raisable(error)
 
 
-@contextmanager
-def fitted() -> Iterator[None]:
-    """Raise definition errors from inside in the form for the running call."""
-    try:
-        yield
-    except DefinitionError as error:
-        raise fitting(error) from None
+def fits_call(make: Callable[P, R]) -> Callable[P, R]:
+    """Raise the errors of a function that makes a question in the form for the running call."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return make(*args, **kwargs)
+        except (DefinitionError, UsageError) as error:
+            raise fitting(error) from None
+
+    return made
 
 
 def target_of(request: IncomingRequest) -> str:

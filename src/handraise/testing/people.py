@@ -299,6 +299,7 @@ async def connect(
 
 _ENDINGS: Mapping[str, Answer[Any] | None] = {
     "the person declined": Declined(),
+    "the person said no": Accepted(False),
     "the person dismissed the question": Cancelled(),
     "nobody could be asked": None,
 }
@@ -315,7 +316,8 @@ async def assert_nothing_runs_before_consent(
     """Call `tool` on each revision. Fail when `state()` changes before the question, or without consent.
 
     `state` returns what the tool changes, as a comparable value: rows, files, sent messages. The call is made with a
-    person who declines, with one who dismisses the question, and by a client that cannot be asked.
+    person who declines, with one who presses No where that is a button, with one who dismisses the question, and by a
+    client that cannot be asked.
     """
     for revision in revisions:
         for ending, answer in _ENDINGS.items():
@@ -329,7 +331,7 @@ async def assert_nothing_runs_before_consent(
 
 
 class _Watching(ScriptedPerson):
-    """Gives the same answer to every question, and checks the state each time."""
+    """Gives the same answer to every question, and checks the state each time. Where there is no No, it declines."""
 
     def __init__(self, answer: Answer[Any], state: Callable[[], Any], before: Any, call: str) -> None:
         super().__init__()
@@ -339,7 +341,12 @@ class _Watching(ScriptedPerson):
         _unchanged(
             self._before, self._state(), f"{self._call}: something ran before it asked {question.message!r}"
         )
-        return elicit_result({"action": self._answer.action})
+        if not isinstance(self._answer, Accepted):
+            return elicit_result({"action": self._answer.action})
+        flag = question.confirms if isinstance(question, FormQuestion) else None
+        return elicit_result(
+            {"action": "decline"} if flag is None else {"action": "accept", "content": {flag: False}}
+        )
 
 
 def _unchanged(before: Any, now: Any, complaint: str) -> None:

@@ -33,7 +33,7 @@ def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0,
     except OSError as error:
         raise SetupError(
             f"{command[0]} cannot be started: {error.strerror}. "
-            "A server's command, as you would type it, stands behind `--`"
+            "Write the server's command after `--`, as you would type it"
         ) from error
     assert server.stdin is not None
     assert server.stdout is not None

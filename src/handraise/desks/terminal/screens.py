@@ -528,7 +528,7 @@ class LinkScreen(QuestionScreen):
     async def _open_again(self) -> None:
         assert self.shown.link is not None
         hindered = await self.session.open(self.shown.link)
-        self.say(self.language("opened_again") if hindered is None else hindered.sentence)
+        self.say(self.language("opened_again") if hindered is None else hindered)
 
     def action_accept(self) -> None:
         """Consent: open the link, then say that it was opened. Where it cannot be, the person opens it."""
@@ -559,11 +559,11 @@ class LinkScreen(QuestionScreen):
             self.decide(Accepted(None))
             return
         opening = self.query_one("#opening", Plain)
-        opening.say(f"{hindered.sentence}\n{self.language('by_hand')}")
+        opening.say(hindered)
         opening.add_class("said")
         opening.scroll_visible(animate=False)
         self.query(ActButton).first().relabel(self.language("i_opened_it"))
-        self.say(hindered.sentence)
+        self.say(self.language("by_hand"))
 
 
 class BlockScreen(ModalScreen[Block | None]):

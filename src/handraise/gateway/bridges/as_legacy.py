@@ -17,6 +17,7 @@ from typing import Any, Final
 from handraise.gateway.links import Bridge, Link
 from handraise.gateway.messages import (
     CANCELLED,
+    MOST_ROUNDS,
     SERVER_FAULT,
     SUBSCRIPTION_KEY,
     Id,
@@ -27,6 +28,7 @@ from handraise.gateway.messages import (
     notice,
     request,
     response,
+    too_many_rounds,
 )
 from handraise.gateway.peers import (
     CAPABILITIES_KEY,
@@ -55,6 +57,9 @@ class RoundCall:
     """The keys of unanswered questions, by the id that the client knows."""
     answers: dict[str, Any] = field(default_factory=dict)
     idle: int = 0
+    """How many rounds in a row asked nothing."""
+    rounds: int = 0
+    """How many rounds asked something."""
 
 
 def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
@@ -238,7 +243,11 @@ class AsLegacy(Bridge):
             call.idle += 1
             asyncio.get_running_loop().call_later(pause, self._retry, call)
             return
-        call.idle = 0
+        call.idle, call.rounds = 0, call.rounds + 1
+        if call.rounds > MOST_ROUNDS:
+            call.missing.clear()
+            self.on_message(too_many_rounds(call.message.id))
+            return
         round = {"inputRequests": requests, "requestState": call.state}
         for id, key in call.missing.items():
             self._asked[id] = call

@@ -36,7 +36,7 @@ class KnownClient:
     one_list: bool = False
     """Whether command and arguments are one list."""
     asks: Asks = "nothing"
-    """How it asks: as seen when it was run, else as its documentation says."""
+    """How it asks: as its documentation says, and in `CLIENTS` as seen when it was run."""
     as_of: str = ""
     """The day of the run, else the month when its documentation was read."""
     source: str = ""
@@ -112,10 +112,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             "Claude Code",
             {"": "~/.claude.json"},
             _MCP_SERVERS,
-            asks="forms and links",
-            as_of="2026-11",
             source="https://code.claude.com/docs/en/mcp",
-            note="Without a terminal it declines what nobody saw.",
             project_file=".mcp.json",
             folders="projects",
         ),
@@ -146,10 +143,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"": "%CODEX_HOME%/config.toml"},
             (("mcp_servers",),),
             syntax="toml",
-            asks="forms",
-            as_of="2026-11",
             source="https://developers.openai.com/codex/mcp",
-            note="Numbers and choices of several come back as an empty accept.",
         ),
         KnownClient(
             "gemini-cli",
@@ -157,7 +151,6 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"": "~/.gemini/settings.json"},
             _MCP_SERVERS,
             url_key="httpUrl",
-            as_of="2026-11",
             source="https://geminicli.com/docs/tools/mcp-server",
             project_file=".gemini/settings.json",
         ),
@@ -185,9 +178,7 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             (("mcp", "servers"), ("mcp",)),
             one_list=True,
             also=("opencode.jsonc", "config.json"),
-            as_of="2026-11",
             source="https://opencode.ai/docs/mcp-servers",
-            note="It gives a call about 60 seconds.",
         ),
         KnownClient(
             "goose",
@@ -197,20 +188,14 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             syntax="by hand",
             command_key="cmd",
             url_key="uri",
-            asks="forms",
-            as_of="2026-11",
             source="https://block.github.io/goose/docs/guides/config-files",
-            note="Its dialog has no decline.",
         ),
         KnownClient(
             "copilot-cli",
             "Copilot CLI",
             {"": "~/.copilot/mcp-config.json"},
             _MCP_SERVERS,
-            asks="forms and links",
-            as_of="2026-11",
             source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
-            note="With -p it declines what nobody saw.",
         ),
         KnownClient(
             "qwen-code",
@@ -218,7 +203,6 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"": "~/.qwen/settings.json"},
             _MCP_SERVERS,
             url_key="httpUrl",
-            as_of="2026-11",
             source="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
             project_file=".qwen/settings.json",
         ),
@@ -228,7 +212,6 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"": "~/.cline/data/settings/cline_mcp_settings.json"},
             _MCP_SERVERS,
             inner="transport",
-            as_of="2026-11",
             source="https://docs.cline.bot/mcp/configuring-mcp-servers",
         ),
         KnownClient(
@@ -238,7 +221,6 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             (("mcp",),),
             one_list=True,
             also=("kilo.jsonc", "opencode.json", "opencode.jsonc", "config.json"),
-            as_of="2026-11",
             source="https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
         ),
         KnownClient(
@@ -247,7 +229,6 @@ CLIENTS: Final[Mapping[str, KnownClient]] = {
             {"": "~/.continue/config.yaml"},
             _MCP_SERVERS,
             syntax="by hand",
-            as_of="2026-11",
             source="https://docs.continue.dev/customize/deep-dives/mcp",
         ),
     )

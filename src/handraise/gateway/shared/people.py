@@ -118,7 +118,10 @@ class PeopleFile:
         return SetupError(f"{self._path}: there is no such file; adding somebody makes it: {adding}")
 
     def _save(self, held: Mapping[str, Any]) -> None:
-        replace_file(self._path, json.dumps(held, indent=2))
+        try:
+            replace_file(self._path, json.dumps(held, indent=2))
+        except OSError as error:
+            raise SetupError(f"{self._path} cannot be written: {error.strerror}") from None
 
 
 def person_named(name: str) -> Person:

@@ -270,8 +270,8 @@ RULES = (
         code="HR201",
         title="answer not looked at",
         sentence="The data of an answer is used without a check that the person accepted.",
-        why="A person may decline or cancel. Then there is no data, and the call crashes or does the declined thing.",
-        fix="`match` the answer, or take its data with `.or_stop()`, which otherwise ends the call politely.",
+        why="A person may decline or cancel. Then there is no data, and the call crashes, or does it all the same.",
+        fix="`match` the answer, or take its data with `.or_stop()`: without an accept it ends the call politely.",
         wrong="""
 async def rename(old: str) -> str:
     answer = await ask.text(f"What shall {old} be called?", max_length=80)
@@ -314,8 +314,8 @@ async def archive(folder: str) -> str:
     LintRule(
         code="HR203",
         title="answer thrown away",
-        sentence="A question is asked and its answer not used, or it is never awaited.",
-        why="An unused question wastes the person's time, and the tool goes on although they may have declined.",
+        sentence="The answer to a question is not used, or the question is never awaited.",
+        why="The tool goes on even when the person declines. The question only wastes their time.",
         fix="Use the answer: `match` it, or end the call on anything but an accept with `.or_stop()`.",
         wrong="""
 async def archive(folder: str) -> str:
@@ -327,7 +327,7 @@ async def archive(folder: str) -> str:
     ),
     LintRule(
         code="HR204",
-        title="no answer swallowed",
+        title="missing answer hidden",
         sentence="A broad `except` around a question hides a missing answer.",
         why=(
             "`NotSupported`, `Expired`, `Withdrawn` and `Failed` do not mean a decline, and `Stopped` ends a call "
@@ -354,9 +354,9 @@ async def archive(folder: str) -> str:
     ),
     LintRule(
         code="HR205",
-        title="truth of an answer",
-        sentence="A question or an answer is tested for truth.",
-        why="An answer is not a yes. A declined answer would be true too, so Handraise raises an error.",
+        title="answer used as a condition",
+        sentence="A question or an answer is used as a condition, as if it were a yes.",
+        why="A decline is an answer too, and would count as true. So Handraise raises an error.",
         fix="`match` the answer, compare its `.action`, or go on only after an accept with `.or_stop()`.",
         wrong="""
 async def archive(folder: str) -> str:
@@ -371,8 +371,8 @@ async def archive(folder: str) -> str:
         code="HR206",
         title="time limit around a question",
         sentence="A time limit around a question counts the time that the person takes.",
-        why="The person reads while the limit runs, and the call ends although the question still waits at a desk.",
-        fix="Give the question its own limit with `timeout=`, and the body's own work `working_time(seconds)`.",
+        why="The limit runs while the person reads. The call ends, and the question still waits at a desk.",
+        fix="Limit the question with `timeout=`, and your own work with `working_time(seconds)`.",
         wrong="""
 async def archive(folder: str) -> str:
     async with asyncio.timeout(10):

@@ -170,8 +170,8 @@ async def archive(folder: str) -> str:
         code="HR104",
         title="question too large",
         sentence="A question has a longer message, more fields or more options than a desk shows.",
-        why="The question is refused where it is made: 64 KiB of message, 50 fields and 2,000 options are allowed.",
-        fix="First ask for something that narrows the options down, and split a long form into several questions.",
+        why="`ask` refuses it. Allowed are a message of 64 KiB, 50 fields and 2,000 options.",
+        fix="Ask first for something that leaves fewer options. Split a long form into several questions.",
         wrong="""
 async def pick(names: str) -> str:
     return (await ask.choose(f"Which of {names}?", [f"Row {n}" for n in range(5000)])).or_stop()
@@ -259,7 +259,7 @@ async def connect(flow: str) -> str:
         code="HR302",
         title="link in a form",
         sentence="The text of a form contains a web address.",
-        why="A person would follow it without the warnings that a link gets. Desks warn of such forms.",
+        why="The person would follow it without the warnings that a link gets. Desks show a warning for such a form.",
         fix="Ask a URL question instead: `ask.open` shows the whole link and asks for consent to open it.",
         wrong="""
 async def agree() -> str:

@@ -146,8 +146,8 @@ async def archive(folder: str) -> str:
         sentence="Something is changed before a question, in code that runs again for the answer.",
         why=(
             "On 2026-07-28 the client calls again with the answer. Resolvers, and bodies that return an "
-            "`InputRequiredResult`, then run from the top: money moves twice. Where the question fails instead, the "
-            "effect stays, the model reads an error and calls again."
+            "`InputRequiredResult`, then run from the top: money moves twice. If the question fails instead, the "
+            "change stays, and the model reads an error and calls again."
         ),
         fix="Use `ask` in the body: it stays suspended at the question, and nothing before it runs again.",
         wrong="""
@@ -166,10 +166,10 @@ async def transfer(amount: int) -> str:
     LintRule(
         code="HR403",
         title="question that changes with every round",
-        sentence="The message of a resolver or a wire question contains a time, a random number or a new id.",
+        sentence="The message of a resolver, or of a returned question, contains a time, a random number or a new id.",
         why=(
-            "The round that brings the answer makes the question again. If its words differ, the answer belongs to "
-            "another question: the person is asked again and again until the client gives up."
+            "When the answer comes, the code makes the question again. If the words differ, the answer belongs to "
+            "another question, and the person is asked again and again until the client gives up."
         ),
         fix="Leave the changing part out, or use `ask`, which makes each question once.",
         wrong="""
@@ -184,9 +184,9 @@ async def which(amount: int) -> Elicit[Account]:
     ),
     LintRule(
         code="HR404",
-        title="error that one revision knows",
+        title="error that only one revision knows",
         sentence="`UrlElicitationRequiredError` is raised.",
-        why="Error -32042 is known to 2025-11-25 only. Elsewhere it is a failed call that nobody can act on.",
+        why="Only 2025-11-25 knows error -32042. On other revisions the call just fails.",
         fix="Use `ask.require`, which gives the error on 2025-11-25 and a round of its own on 2026-07-28.",
         wrong="""
 async def sync() -> str:

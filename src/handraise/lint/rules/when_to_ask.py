@@ -36,7 +36,7 @@ _HARM_RULES = (
         code="HR501",
         title="destructive tool that never asks",
         sentence="A tool deletes, sends or pays, and nobody is asked.",
-        why="The model's mistake, or a line in a document it read, is then enough to cause permanent damage.",
+        why="One mistake of the model, or one line in a document that it reads, then does permanent damage.",
         fix="Confirm with the real names and counts (`ask.confirm`), or put a guard in front.",
         wrong="""
 @server.tool()
@@ -251,7 +251,7 @@ _WORTH_RULES = (
         sentence="A form asks for something that the model could ask for in the chat.",
         why=(
             "A form interrupts. Use it for choices that the model must not make, or that need the server's data. "
-            "Arguments and the chat are for other free text."
+            "For any other free text, use an argument or the chat."
         ),
         fix="Make it a required argument. Ask when there is a choice to offer or a check to make.",
         wrong="""
@@ -270,9 +270,9 @@ async def add_note(title: str) -> str:
     ),
     LintRule(
         code="HR504",
-        title="question that validation settles",
+        title="question that an error would settle",
         sentence="A person is asked because an argument is not valid.",
-        why="The model made the argument and can fix it. A clear error costs no person's attention.",
+        why="The model wrote the argument and can correct it. A clear error interrupts nobody.",
         fix="Raise an error that names the argument and the rule.",
         wrong="""
 @server.tool()

@@ -178,7 +178,7 @@ class Boundary:
             raise
 
     async def _require_inside(self, call: ServedCall, scope: Scope, place: RootPath) -> None:
-        if call.revision.modern and not (call.is_open and current_call() is call):
+        if call.revision.modern and not (call.state != "over" and current_call() is call):
             error = RootSet().refusal(place.path, "the call whose roots it lay in is over")
             raise current_call().raisable(error)
         roots = await scope.roots()
