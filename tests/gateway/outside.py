@@ -84,6 +84,7 @@ def take(message):
         for reply in REPLIES[key]:
             text = reply if isinstance(reply, str) else json.dumps(reply)
             say(text.replace('"ID"', json.dumps(id)).replace("LONG", "x" * 2**24))
+            note("said", key)
         return
     else:
         result = {"resultType": "complete", "content": []}
@@ -128,7 +129,7 @@ class Place:
         return [sys.executable, "-IS", "-c", SERVER, str(self._book), era, json.dumps(replies or {})]
 
     def noted(self, kind: str) -> list[str]:
-        """What the server wrote down: `ran`, `answered`, or each `line` that it read."""
+        """What the server wrote down: `ran`, `answered`, `said`, or each `line` that it read."""
         lines = self._book.read_text().splitlines()
         return [line.partition(" ")[2] for line in lines if line.partition(" ")[0] == kind]
 

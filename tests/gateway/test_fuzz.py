@@ -12,6 +12,7 @@ import http.server
 import json
 import random
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.campaigns import SEED, steps
-from tests.gateway.outside import CLIENT, MODERN, Place
+from tests.gateway.outside import CLIENT, MODERN, PATIENCE, Place
 from tests.gateway.test_unread import PIECES, UNREADABLE
 
 from handraise.gateway.messages import parse_message
@@ -188,6 +189,8 @@ class LenientServer:
     def __init__(self, says: list[bytes], *, modern: bool) -> None:
         self.got: list[bytes] = []
         self.says = says
+        self.said = 0
+        """How many of these messages it sent."""
         self._modern = modern
 
     @contextmanager
@@ -248,6 +251,7 @@ class LenientServer:
         if not isinstance(params, dict) or not str(params.get("name")).startswith("fuzz"):
             return "application/json", ended
         said = [each.replace(b'"ID"', json.dumps(message["id"]).encode()) for each in self.says]
+        self.said += len(said)
         events = [b"data: " + b"\ndata: ".join(each.split(b"\n")) + b"\n\n" for each in said]
         return "text/event-stream", b"".join([*events, b"data: " + ended + b"\n\n"])
 
@@ -268,7 +272,11 @@ class HttpClient:
             told |= _mirrored(raw)
         self._http.request("POST", "/mcp", raw, {**told, **self._session})
         reply = self._http.getresponse()
-        body = reply.read()
+        body, end = b"", time.monotonic() + PATIENCE
+        while part := reply.read1():
+            body += part
+            assert time.monotonic() < end, (raw, body)
+        reply.close()
         if "mcp-session-id" in reply.headers:
             self._session = {"mcp-session-id": reply.headers["mcp-session-id"]}
         if reply.headers.get("content-type", "").startswith("text/event-stream"):
@@ -375,6 +383,9 @@ def test_a_campaign_on_every_pair_of_transports_and_eras(
         assert not any(asks_in_vain(each) for each in readings(raw)), raw
     assert count_questions(got) <= len(place.recorded("asked"))
     lines = behind.got if server == "http" else [line.encode() for line in _lines_of(place)]
+    said_in_all = behind.said if server == "http" else len(place.noted("said"))
+    print(f"{len(inward)} messages of the client, {said_in_all} of the server")
+    assert min(len(inward), said_in_all) >= STEPS
     assert any(b"look" in line for line in lines)
     for raw in lines:
         require_one_valid_line(raw)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.gateway.test_passing import FORM
 from tests.gateway.wire import WireClient
 from tests.waiting import until
 
 from handraise.desks import Decision
-from handraise.gateway.messages import error_response, notice
+from handraise.gateway.messages import error_response, notice, request
 from handraise.questions import Declined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
@@ -58,3 +59,16 @@ async def test_without_an_accept_nothing_is_made_anew_and_nobody_waits(answer: A
     assert "Nothing was done" in told.body["error"]["message"]
     assert not [each for each in client.server.got if each.method == "tools/call"]
     await client.leave()
+
+
+async def test_links_that_are_needed_while_a_question_waits_come_after_its_answer() -> None:
+    client = await WireClient.begun(modern=True, behind=False)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    client.server.say(request(9, "elicitation/create", FORM))
+    first = (await client.taken()).result or {}
+    client.server.say(error_response(came.id, -32042, "First", {"elicitations": [LINK]}))
+    given = {"q1": {"action": "accept", "content": {"why": "so"}}}
+    client.ask(2, "tools/call", {**CALL, "requestState": first["requestState"], "inputResponses": given})
+    second = (await client.taken()).result or {}
+    assert [each["params"]["url"] for each in second["inputRequests"].values()] == [LINK["url"]]

@@ -141,9 +141,10 @@ class BridgedRounds:
         )
 
     def settle(self, call: BridgedCall, outcome: Message) -> None:
-        """Keep the outcome for a retry that comes again, or comes after the end of the call."""
-        for each in self._rounds.values():
-            if each.call is call and each.outcome is None and (each.answers is not None or not outcome.asks):
+        """Keep the outcome for a retry that comes again, or comes after it."""
+        asked = (outcome.result or {}).get("requestState")
+        for state, each in self._rounds.items():
+            if each.call is call and each.outcome is None and state != asked:
                 each.outcome = outcome
 
 
