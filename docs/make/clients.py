@@ -51,7 +51,7 @@ _CELLS: Final = """
 |---|---|
 | client | the person answered in the client's own dialog, and the model got the result |
 | desk | the person answered at the desk, and the model got the result |
-| told | nobody could answer or nobody did, and the model is told so |
+| told | no answer came, or none that could be used, and the model is told so |
 | **failed** | none of these |
 | – | does not arise on this way, or the client cannot do it |
 
