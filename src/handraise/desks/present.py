@@ -188,7 +188,9 @@ def _message(waiting: Waiting, language: Language) -> str:
     question = waiting.question
     message, problems = question.message, question.hints.problems
     form = form_of(question)
-    names = set() if form is None or kind_of(waiting) == "confirm" else {each.name for each in form.fields}
+    names: set[str] = (
+        set() if form is None or kind_of(waiting) == "confirm" else {each.name for each in form.fields}
+    )
     if form is not None and problems and {name for name, _ in problems} <= names:
         message = message.removesuffix(with_reasons("", field_reasons(form, problems)))
     return _guard_words(message, language) if waiting.guard or question.hints.guard else message
