@@ -80,7 +80,7 @@ check: $(READY) lint ## the inner loop, in two minutes: all but slow tests and s
 	@$(MAKE) --no-print-directory --jobs=2 types inner
 
 inner: $(READY)
-	$(PYTEST) -n 4 -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
+	$(PYTEST) -n $(or $(WORKERS),3) -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
 releases: $(NPM) ## what asks, on each SDK release, as a table; RELEASES=name
 	@rm -f $(RELEASES:%=.venv-releases/%/results.xml)
@@ -117,10 +117,10 @@ fmt: $(READY) ## format the code
 lint: $(READY)
 	$(BIN)/ruff format --check --quiet src tests bench examples docs/make
 	$(BIN)/ruff check --quiet src tests bench examples docs/make
-	$(BIN)/vulture
 	$(BIN)/lint-imports --no-cache > $(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
 
-audit: $(READY) ## known mistakes in the code and vulnerabilities in dependencies
+audit: $(READY) ## known mistakes and dead code, and vulnerabilities in dependencies
+	$(BIN)/vulture
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 	$(BIN)/python -m tests.packaging.audit
 

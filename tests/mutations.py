@@ -40,7 +40,7 @@ SWAPPED: dict[type[ast.AST], str] = {
     ast.In: "not in",
     ast.NotIn: "in",
 }
-QUICK, SLOW = "not stranger and not slow", "slow and not stranger"
+QUICK, SLOW, BOTH = "not stranger and not slow", "slow and not stranger", "not stranger"
 MOST_SECONDS = 600
 """A step that takes longer counts as tests that do not end."""
 
@@ -74,18 +74,20 @@ class Mutation(NamedTuple):
 
 def mutations_of(path: Path) -> Iterator[Mutation]:
     """Every change that can be made in a module."""
-    source = path.read_text()
+    source = path.read_bytes()
     starts = [0]
-    for line in source.encode().splitlines(keepends=True):
+    for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
+    def place(node: Any) -> tuple[int, int]:
+        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+
     def change(node: Any, new: str) -> Mutation:
-        start = starts[node.lineno - 1] + node.col_offset
-        end = starts[node.end_lineno - 1] + node.end_col_offset
-        return Mutation(path, node.lineno, node.col_offset + 1, start, end, new)
+        return Mutation(path, node.lineno, node.col_offset + 1, *place(node), new)
 
     def text(node: ast.AST) -> str:
-        return ast.get_source_segment(source, node) or ""
+        start, end = place(node)
+        return source[start:end].decode()
 
     for function in _functions(ast.parse(source)):
         for node in [each for statement in function.body for each in ast.walk(statement)]:
@@ -142,9 +144,9 @@ def steps(mutation: Mutation) -> Iterator[tuple[list[Path], str, list[Path]]]:
     importers = [path for path in sorted(package.rglob("test_*.py")) if f"{dotted} " in path.read_text()]
     nearest = [mirror] * mirror.exists() or importers
     if nearest:
-        yield nearest, QUICK, []
-    yield [package], QUICK, nearest
-    yield [package], SLOW, []
+        yield nearest, BOTH, []
+    for marks in (QUICK, SLOW):
+        yield [package], marks, nearest
 
 
 def noticed_by(mutation: Mutation, copy: Path) -> str | None:

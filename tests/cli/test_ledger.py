@@ -180,6 +180,7 @@ def test_no_change_to_the_file_is_called_sound(path: Path, attack: list[str]) ->
     assert (found.exit_code, "Broken" in found.output) == (1, True), found.output
 
 
+@pytest.mark.slow
 @pytest.mark.shows("G6", "G4")
 def test_a_ledger_in_a_folder_that_cannot_be_written_to_is_read_and_verified(path: Path) -> None:
     """As evidence is kept. SQLite wants to make files beside a file that it reads."""

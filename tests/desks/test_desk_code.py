@@ -146,6 +146,7 @@ async def test_a_browser_that_was_let_in_as_it_is_stays_known_and_one_with_a_pro
     assert (await known.get(known.place)).status_code == 403
 
 
+@pytest.mark.slow
 def test_the_command_shows_the_code_at_the_terminal_and_changes_it_for_its_owner_only(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
     command = [*HANDRAISE, "desk", "code"]

@@ -55,11 +55,19 @@ def test_a_registration_that_is_none_is_told(oauth: object) -> None:
 
 
 def test_every_problem_is_told_at_once() -> None:
-    body = {"mcpServers": {"a": {}, "b": {"command": "x", "args": "y"}, "c": {"command": "${NONE}"}}}
+    body = {
+        "mcpServers": {
+            "a": {},
+            "b": {"command": "x", "args": "y"},
+            "c": {"command": "${NONE}"},
+            "d": {"command": "x", "env": {"PORT": 8080}},
+        }
+    }
     with pytest.raises(SetupError) as caught:
         parse_upstreams(body, "servers.json", {})
     told = str(caught.value)
     assert "servers.json: a: give either `command` or `url`" in told
+    assert "servers.json: d: `env` must be an object with string values" in told
     assert "servers.json: b: `args` must be a list of strings" in told
     assert "servers.json: c: NONE is not set in the environment" in told
 

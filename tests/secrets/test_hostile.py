@@ -40,6 +40,7 @@ def findings(call: HostileCall) -> list[SecretFinding]:
     return [found for asked in call.questions for found in reading.judge(asked.message, asked.form)]
 
 
+@pytest.mark.slow
 @pytest.mark.shows("S3")
 @pytest.mark.parametrize("half", BARS)
 def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
@@ -49,6 +50,7 @@ def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
     assert len(sure) >= BARS[half].sure * len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.shows("S3")
 @pytest.mark.parametrize("half", BARS)
 def test_harmless_calls_raise_no_alarm(half: Half) -> None:

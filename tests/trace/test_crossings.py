@@ -81,6 +81,15 @@ def test_only_messages_about_asking_are_shown_in_full_unless_all_is_wanted() -> 
     assert '"cursor": "abc"' in long.text
 
 
+def test_a_long_message_is_laid_out_over_lines_and_what_is_short_stays_on_one() -> None:
+    written = Written()
+    question = {"message": "Which of them? " * 8, "requestedSchema": {"type": "object", "properties": {}}}
+    written.trace().feed(TO_CLIENT, line(id=1, method="elicitation/create", params=question))
+    shown = written.text.splitlines()
+    assert '      "params": {' in shown
+    assert '        "requestedSchema": {"type": "object", "properties": {}}' in shown
+
+
 def test_json_has_one_object_a_line_in_ascii() -> None:
     written = Written()
     written.trace(as_json=True).feed(

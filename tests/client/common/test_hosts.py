@@ -86,6 +86,7 @@ async def test_an_answer_at_the_desk_reaches_the_tool(kind: str, era: str) -> No
         assert here.consent.origin.claimed_name == "asker"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_server_in_another_process_asks(era: str) -> None:
     asker = command_line(sys.executable, "-m", "tests.client.common.servers")

@@ -74,6 +74,19 @@ async def test_the_page_names_client_tool_service_and_scopes_before_any_state_is
     assert visit.expects is None
 
 
+async def test_the_page_shows_the_logo_of_the_service(house: House, authority: Authority) -> None:
+    logo = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>'
+    page = ConnectPage(replace(at(authority), logo=logo))
+    visit, ann = (
+        house.visits.open(page, ANN, ABOUT, key="question", seconds=600, code=None),
+        house.browser(user="ann"),
+    )
+    await ann.open(visit)
+    assert f"/handraise/{visit.id}/logo" in ann.text
+    shown = await ann.get(f"/{visit.id}/logo")
+    assert (shown.content, shown.headers["content-type"]) == (logo, "image/svg+xml")
+
+
 @pytest.mark.shows("L8")
 async def test_nobody_is_sent_on_who_was_not_shown_the_page_in_this_browser(
     house: House, authority: Authority
