@@ -54,11 +54,12 @@ def run(bench: Bench) -> None:
 
 @contextmanager
 def _surroundings() -> Iterator[None]:
-    """A user of our own: policy and ledger on, and nothing of the real one's."""
+    """A user of our own: policy and ledger on, nothing of the real one's, and bytecode, as when installed."""
     with tempfile.TemporaryDirectory() as home:
         config = Path(home) / "handraise.toml"
         config.write_text(CONFIG)
         known = {"HOME": home, "XDG_DATA_HOME": f"{home}/data", "HANDRAISE_CONFIG": str(config)}
+        known |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{home}/bytecode"}
         before = {name: os.environ.get(name) for name in known}
         os.environ.update(known, PYTHONPATH=str(ROOT), FASTMCP_LOG_LEVEL="CRITICAL")
         try:

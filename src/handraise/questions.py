@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, TypeVar
 
 from handraise.errors import HandraiseError, Stopped, UsageError
-from handraise.forms import DEFAULT_LIMITS, Flag, Form, label_of
+from handraise.forms import ANSWER, DEFAULT_LIMITS, Flag, Form, label_of
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -87,11 +87,10 @@ Question: TypeAlias = FormQuestion[Any] | UrlQuestion
 
 
 def field_reasons(form: Form[Any], problems: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The reasons for `with_reasons`, each with the label of its field; the only field of a form needs no name."""
+    """The reasons for `with_reasons`, each with the label of its field, but for a form with just an answer."""
     labels = {each.name: label_of(each) for each in form.fields}
-    return tuple(
-        why if [name] == list(labels) else f"{labels.get(name, name)}: {why}" for name, why in problems
-    )
+    alone = labels.keys() <= {ANSWER, TYPED} and len(labels) == 1
+    return tuple(why if alone else f"{labels.get(name, name)}: {why}" for name, why in problems)
 
 
 def with_reasons(message: str, reasons: Sequence[str], longest: int = DEFAULT_LIMITS.message) -> str:

@@ -280,7 +280,7 @@ def dump_question_hints(hints: QuestionHints) -> dict[str, Any]:
         told["buttons"] = said
     if hints.problems:
         told["problems"] = [
-            {"field": name, "reason": reason[:_LONGEST_PROBLEM]}
+            {"field": name, "reason": reason[:_LONGEST_PROBLEM].encode(errors="replace").decode()}
             for name, reason in hints.problems[:_MOST_PROBLEMS]
         ]
     if hints.last_answer:

@@ -11,6 +11,7 @@ import pytest
 from tests.calls.bare_server import (
     ALICE,
     MALLORY,
+    BareCall,
     BareRetry,
     BareServer,
     Log,
@@ -149,7 +150,7 @@ async def test_the_events_of_an_answer_are_made_from_its_call_or_when_that_ends_
         two = retry()
         await until(lambda: len(made_from) == 2)
     assert await within(one) == await within(two) == "Ada"
-    assert made_from == [Call, RoundRecord]
+    assert made_from == [BareCall, RoundRecord]
 
 
 # Retries that do not belong here.

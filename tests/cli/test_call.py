@@ -173,8 +173,8 @@ def test_wrong_use_is_explained_in_a_sentence(
     ],
 )
 def test_a_server_without_a_name_is_called_after_its_program(command: tuple[str, ...], name: str) -> None:
-    assert chosen_server(command, None, None).origin.name == name
-    assert chosen_server(command, None, "mine").origin.name == "mine"
+    assert chosen_server(command, None, None).name == name
+    assert chosen_server(command, None, "mine").name == "mine"
 
 
 def test_a_server_is_named_once() -> None:

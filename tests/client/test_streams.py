@@ -11,8 +11,9 @@ from tests.client.hosts import host, over_http
 from tests.client.test_consent import server
 from tests.server.peers import REVISIONS, text_of
 
-from handraise.cli.common import ChosenServer
+from handraise.cli.common import client_target
 from handraise.desks.scripted import Line
+from handraise.gateway.upstreams import Upstream
 from handraise.revisions import Revision
 from handraise.sdk.streams import tapped
 from handraise.trace import Direction, Trace
@@ -35,7 +36,7 @@ async def test_what_crosses_over_http_is_heard(revision: Revision) -> None:
 async def test_a_server_that_the_user_named_by_its_url_can_be_traced() -> None:
     lines: list[str] = []
     async with over_http(server().streamable_http_app()) as url:
-        target = ChosenServer("asker", url=url).target(Trace(lines.append).message)
+        target = client_target(Upstream("asker", url=url), Trace(lines.append).message)
         async with host(target, Revision.JULY_2026, [Line("decline")]) as here:
             await here.client.call_tool("greet")
     assert "tools/call: input required, 1 question" in "".join(lines)

@@ -22,7 +22,7 @@ DECLARED: list[tuple[dict[str, Any], set[str], set[str]]] = [
 """What a client declared, its modes on 2025-06-18, and its modes later."""
 
 
-@pytest.mark.parametrize(("declared", "june", "later"), DECLARED, ids=str)
+@pytest.mark.parametrize(("declared", "june", "later"), DECLARED, ids=lambda value: str(sorted(value)))
 def test_the_modes_of_a_client_are_those_that_its_revision_knows(
     declared: dict[str, Any], june: set[str], later: set[str]
 ) -> None:

@@ -25,7 +25,6 @@ from handraise import Accepted, Handraise, MemoryStore, SqliteStore, ask
 from handraise.calls import Call, Calls
 from handraise.calls.rounds import OpenQuestion, Round
 from handraise.revisions import Revision
-from handraise.server.served import ServedCall
 
 WAVES = tuple(steps(calls) for calls in (30, 20, 30))
 """Calls of each ending in a wave. With eight endings: about 600 calls, and 6,000 in `make soak`.
@@ -223,7 +222,7 @@ async def test_nothing_is_left_of_calls_however_they_ended() -> None:
         connect(office.server, LEGACY, person) as legacy,
     ):
         tasks = len(asyncio.all_tasks())
-        others = kept(Call, Round, OpenQuestion, ServedCall)  # of tests that ran before in this process
+        others = kept(Call, Round, OpenQuestion)  # of tests that ran before in this process
         await wave(office, client, legacy, first)
         tracemalloc.start()
         try:
@@ -237,7 +236,6 @@ async def test_nothing_is_left_of_calls_however_they_ended() -> None:
             tracemalloc.stop()
         assert len(asyncio.all_tasks()) == tasks
         assert not kept(Call, Round, OpenQuestion, besides=others)
-        assert len(kept(ServedCall, besides=others)) < 2 * TOGETHER
     assert office.began == dict.fromkeys(ENDINGS, sum(WAVES))
     assert office.tidied == office.began
     assert grown < NOISE + 20 * third * len(ENDINGS), f"{grown} bytes are left"

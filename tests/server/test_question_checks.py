@@ -177,3 +177,4 @@ async def test_a_reason_that_utf8_cannot_carry_does_not_end_the_server(revision:
     async with connect(server, revision, person) as client:
         assert text_of(await client.call_tool("work")) == "b"
     assert person.messages[1].endswith("- caf? exists.")
+    assert person.asked[1].model_dump_json()

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from handraise.cli.at_desk import DESKS
-from handraise.cli.common import AsJson, ChosenServer, Env, Name, StatusOutput, Url, chosen_server
+from handraise.cli.common import AsJson, Env, Name, StatusOutput, Url, chosen_server, client_target
 from handraise.errors import HandraiseError, Stopped
 
 if TYPE_CHECKING:
+    from handraise.gateway.upstreams import Upstream
     from handraise.sdk.streams import Tell
 
 
@@ -32,12 +33,12 @@ class CallRequest:
     as_json: bool
 
 
-async def list_tools(server: ChosenServer, revision: str, as_json: bool, tell: Tell | None = None) -> int:
+async def list_tools(server: Upstream, revision: str, as_json: bool, tell: Tell | None = None) -> int:
     """Print the tools; returns the exit status."""
     from handraise.display import for_line
     from handraise.sdk.client import plain_client
 
-    async with plain_client(server.target(tell), mode=revision) as client:
+    async with plain_client(client_target(server, tell), mode=revision) as client:
         listed = (await client.list_tools()).tools
     if as_json:
         typer.echo(
@@ -53,7 +54,7 @@ async def list_tools(server: ChosenServer, revision: str, as_json: bool, tell: T
 
 
 async def make_call(
-    server: ChosenServer, wanted: CallRequest, beside: StatusOutput, tell: Tell | None = None
+    server: Upstream, wanted: CallRequest, beside: StatusOutput, tell: Tell | None = None
 ) -> int:
     """Make the call with a desk open, and print its result; returns the exit status."""
     from importlib.metadata import version
@@ -66,12 +67,13 @@ async def make_call(
     from handraise.ledger.history import desk_history
     from handraise.ledger.own_ledger import policy_version
     from handraise.policy import load_policy
+    from handraise.questions import Origin
     from handraise.sdk.client import has_failed, implementation
     from handraise.this_user import local_person
 
     queue = Queue(web_desk="handraise call --desk web")
     settings = (policy := load_policy()).settings
-    named = settings.named(server.origin.name, server.origin.target)
+    named = settings.named(server.name, server.target)
     folders: list[str | Path] = [*wanted.folders, *(named.roots if named is not None else ())]
     # The user chose them for this server, which is consent.
     roots = Roots(folders, allowed=True) if folders else None
@@ -89,7 +91,7 @@ async def make_call(
     ):
         consent = Consent(
             queue,
-            origin=server.origin,
+            origin=Origin(server.name, server.target),
             person=local_person(),
             gate=gate,
             modes=desk.modes,
@@ -102,7 +104,7 @@ async def make_call(
         )
         this = implementation("handraise", version("handraise"))
         async with ConsentClient(
-            server.target(tell, desk.server_log), consent, mode=wanted.revision, client_info=this
+            client_target(server, tell, desk.server_log), consent, mode=wanted.revision, client_info=this
         ) as client:
             result = await client.call_tool(wanted.tool, wanted.arguments, progress_callback=beside.progress)
     failed = has_failed(result)
@@ -180,7 +182,7 @@ def call(
         typer.Option("--root", metavar="DIR", help="A folder that the server may know; may be repeated."),
     ] = None,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Show on standard error what crosses the wire, secrets masked.")
+        bool, typer.Option("--trace", help="Show the messages on standard error, secrets masked.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

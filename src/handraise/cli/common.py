@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TextIO, TypeAlias
 from urllib.parse import urlsplit
 
 import typer
 from typer.core import TyperCommand
 
 from handraise.errors import HandraiseError
-from handraise.gateway.upstreams import short_name
+from handraise.gateway.upstreams import Upstream, short_name
 
 if TYPE_CHECKING:
     from handraise.desks import Queue
     from handraise.disk import Leftover
-    from handraise.questions import Origin
     from handraise.sdk.streams import Tell
 
 
@@ -111,47 +108,20 @@ class ServerCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenServer:
-    """The server that the user chose."""
+def client_target(server: Upstream, tell: Tell | None = None, log: TextIO | None = None) -> Any:
+    """The SDK client's connection. `tell` gets every message, `log` the server's output."""
+    from handraise.sdk.streams import command_line, tapped, transport_to
 
-    name: str
-    command: tuple[str, ...] = ()
-    url: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Added to our environment. Often contains secrets."""
-
-    @property
-    def origin(self) -> Origin:
-        """The asking server, with the user's name for it."""
-        from handraise.questions import Origin
-
-        return Origin(self.name, self.url or shlex.join(self.command))
-
-    @property
-    def transport(self) -> Literal["stdio", "http"]:
-        """How it is reached."""
-        return "stdio" if self.url is None else "http"
-
-    @property
-    def host(self) -> str | None:
-        """The host of a URL; None for a command."""
-        return None if self.url is None else urlsplit(self.url).hostname
-
-    def target(self, tell: Tell | None = None, log: TextIO | None = None) -> Any:
-        """The SDK client's connection. `tell` gets every message, `log` the server's output."""
-        from handraise.sdk.streams import command_line, tapped, transport_to
-
-        if self.url is not None:
-            return self.url if tell is None else tapped(transport_to(self.url), tell)
-        target = command_line(*self.command, env={**os.environ, **self.environment})
-        transport = transport_to(target, log=log)
-        return transport if tell is None else tapped(transport, tell)
+    if server.url is not None:
+        return server.url if tell is None else tapped(transport_to(server.url), tell)
+    target = command_line(*server.command, env={**os.environ, **server.environment})
+    transport = transport_to(target, log=log)
+    return transport if tell is None else tapped(transport, tell)
 
 
 def chosen_server(
     command: tuple[str, ...], url: str | None, name: str | None, env: Iterable[str] | None = None
-) -> ChosenServer:
+) -> Upstream:
     """The server of a command line; a usage error when there is none, or two."""
     if url is None and not command:
         raise typer.BadParameter("name a server: write its command after `--`, or give --url")
@@ -162,8 +132,8 @@ def chosen_server(
             raise typer.BadParameter(f"a server's URL begins with http:// or https://, and {url!r} does not")
         if env:
             raise typer.BadParameter("this goes with a command, not with --url", param_hint="--env")
-        return ChosenServer(name or urlsplit(url).hostname or url, url=url)
-    return ChosenServer(name or short_name(command), command, environment=parse_environment(env))
+        return Upstream(name or urlsplit(url).hostname or url, url=url)
+    return Upstream(name or short_name(command), command, environment=parse_environment(env))
 
 
 class StatusOutput:

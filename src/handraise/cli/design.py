@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from handraise.cli.call import RevisionOption, run, spoken_revision
-from handraise.cli.common import AsJson, ChosenServer, Name, Url, chosen_server
+from handraise.cli.common import AsJson, Name, Url, chosen_server, client_target
 
 if TYPE_CHECKING:
     from handraise.design import ToolDescription
+    from handraise.gateway.upstreams import Upstream
 
 EXAMPLES = """Examples:
 
@@ -81,12 +82,12 @@ def _loaded(target: str) -> ToolDescription:
         raise typer.BadParameter(str(error)) from None
 
 
-async def _of_server(server: ChosenServer, mode: str, tool: str, as_json: bool, only_code: bool) -> int:
+async def _of_server(server: Upstream, mode: str, tool: str, as_json: bool, only_code: bool) -> int:
     from handraise.design import tool_of_schema
     from handraise.display import for_line
     from handraise.sdk.client import dumped, plain_client
 
-    async with plain_client(server.target(), mode=mode) as client:
+    async with plain_client(client_target(server), mode=mode) as client:
         listed = {each.name: each for each in (await client.list_tools()).tools}
     if tool not in listed:
         names = ", ".join(map(for_line, listed)) or "none"

@@ -133,6 +133,11 @@ class Presentation:
         return UntrustedText(self.message.raw[: self._lead])
 
     @property
+    def glance(self) -> UntrustedText:
+        """Its message for a list: the beginning, where it has one that stands for itself."""
+        return self.lead if self.lead.raw else self.message
+
+    @property
     def rest(self) -> UntrustedText:
         """The part of its message after `lead`."""
         return UntrustedText(self.message.raw[self._lead :].lstrip("\n"))

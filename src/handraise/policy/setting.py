@@ -104,7 +104,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OneLine:
     """A text on one line."""
 
     allowed: str
@@ -173,15 +173,15 @@ def _is_domain(text: str) -> bool:
     return len(text) <= 253 and len(labels) > 1 and all(map(_is_label, labels))
 
 
-SENTENCE: Final = Line("a text of at most 200 characters, on one line", lambda text: bool(text.strip()))
-ARGUMENT_NAME: Final = Line('the name of an argument, or ""')
-FILE_NAME: Final = Line(
+SENTENCE: Final = OneLine("a text of at most 200 characters, on one line", lambda text: bool(text.strip()))
+ARGUMENT_NAME: Final = OneLine('the name of an argument, or ""')
+FILE_NAME: Final = OneLine(
     'the full path of a file, or ""', lambda text: not text or _is_place(text), longest=1000
 )
-ADDRESS: Final = Line(
+ADDRESS: Final = OneLine(
     'a host and a port, like "127.0.0.1:8765", or ""', lambda text: not text or _is_address(text), longest=300
 )
-STORE_PLACE: Final = Line(
+STORE_PLACE: Final = OneLine(
     f'the full path of a file, "{DATABASE_URLS}" without a password in it (~/.pgpass has one), or ""',
     _is_store,
     longest=1000,

@@ -142,8 +142,7 @@ class FormRequest(Generic[T]):
         if self.check is not None:
             said = ["check", self.question.message, raw]
             if (reason := await call.judge(said, partial(_refusal, partial(self.check, data)))) is not None:
-                only = form.fields[0].name if len(form.fields) == 1 else None
-                return Unusable((reason,), problems=((only, reason),) if only else (), right=content)
+                return _refused(form, content, reason)
         if self.declined_when is not None and self.declined_when(data):
             return Declined(by="answer")
         if self.still is not None:
@@ -324,6 +323,12 @@ def _unusable(form: Form[Any], content: Mapping[str, Any], problems: Sequence[Pr
             if each.name in content and each.name not in wrong
         },
     )
+
+
+def _refused(form: Form[Any], content: Mapping[str, Any], reason: str) -> Unusable:
+    """The error for an answer that the author's check refuses. It is about the field, if there is only one."""
+    at_field = ((form.fields[0].name, reason),) if len(form.fields) == 1 else ()
+    return Unusable(field_reasons(form, at_field) or (reason,), problems=at_field, right=content)
 
 
 def _with_defaults(

@@ -323,13 +323,16 @@ async def test_a_second_look_is_at_the_odd_answers_only_and_says_each_thing_once
 
 
 @pytest.mark.shows("D2b")
-async def test_the_list_shows_the_first_words_of_a_question_and_no_arguments(office: Office) -> None:
+async def test_lists_show_the_first_words_of_a_question_and_no_arguments(office: Office) -> None:
     message = "The model wants to delete 47 notes.\n\nTool: delete_notes\nArguments:\n- folder: Old"
     asked = samples.waiting("g", FormQuestion(message, Form.by_hand(Flag("answer"))), guard=True)
-    await office.put(asked)
-    await office.visitor.get(office.visitor.place)
-    assert "The model wants to delete 47 notes." in office.visitor.page
-    assert "folder: Old" not in office.visitor.page
+    [path] = await office.put(asked)
+    for page in (office.visitor.place, path, f"{office.visitor.place}history"):
+        if page == path:
+            await office.visitor.post(path, {"do": "cancel"})
+        await office.visitor.get(page)
+        assert "The model wants to delete 47 notes." in office.visitor.page
+        assert "folder: Old" not in office.visitor.page
 
 
 @pytest.mark.shows("L5")

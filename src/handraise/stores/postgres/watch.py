@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 from handraise.calls.records import DeliveredAnswers
 from handraise.calls.store import OnAnswered
 from handraise.errors import StoreError
 from handraise.stores.postgres.database import Database
 from handraise.stores.postgres.nodes import NodePresence, WakeUps
-from handraise.stores.postgres.rounds import PostgresRounds, RoundOwner
+
+if TYPE_CHECKING:
+    from handraise.stores.postgres.store import PostgresStore, RoundOwner
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +27,7 @@ _LOOK_AGAIN = 5.0
 class RoundWatcher:
     """Watches the rounds of one node."""
 
-    def __init__(self, database: Database, node: NodePresence, rounds: PostgresRounds, poll: float) -> None:
+    def __init__(self, database: Database, node: NodePresence, rounds: PostgresStore, poll: float) -> None:
         self._node = node
         self._rounds = rounds
         self._poll = poll
