@@ -80,7 +80,7 @@ check: $(READY) lint ## the inner loop, in two minutes: all but slow tests and s
 	@$(MAKE) --no-print-directory --jobs=2 types inner
 
 inner: $(READY)
-	$(PYTEST) -n $(or $(WORKERS),3) -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
+	$(PYTEST) -n 3 -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
 releases: $(NPM) ## what asks, on each SDK release, as a table; RELEASES=name
 	@rm -f $(RELEASES:%=.venv-releases/%/results.xml)

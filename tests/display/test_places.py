@@ -50,6 +50,10 @@ def test_a_line_is_one_line(text: str) -> None:
     assert not any(map(dangerous, line))
 
 
+def test_an_accent_takes_no_cell_of_its_own_and_stays_with_its_letter() -> None:
+    assert for_terminal("e\u0301" * 6, columns=4) == ["e\u0301" * 4, "e\u0301" * 2]
+
+
 @pytest.mark.shows("D7")
 @given(HOSTILE | st.text(alphabet="ab 日本👩", max_size=400), st.integers(2, 80))
 def test_no_terminal_line_is_wider_than_allowed_and_none_controls_the_terminal(
