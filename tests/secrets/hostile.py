@@ -23,7 +23,16 @@ from handraise.revisions import Revision
 
 DATA = Path(__file__).parent / "data" / "hostile"
 Half = Literal[
-    "open", "held_back", "fresh", "final", "final2", "wide", "strangers", "strangers2", "strangers3"
+    "open",
+    "held_back",
+    "fresh",
+    "final",
+    "final2",
+    "wide",
+    "strangers",
+    "strangers2",
+    "strangers3",
+    "strangers4",
 ]
 HELD_OUT: Half = "strangers3"
 

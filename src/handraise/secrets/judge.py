@@ -24,7 +24,7 @@ from handraise.secrets.shape import (
     single_digit,
     takes_postal_code,
 )
-from handraise.secrets.weighing import CERTAIN, SUSPICIOUS, Weighed, weigh
+from handraise.secrets.weighing import CERTAIN, PLAUSIBLE, SUSPICIOUS, Weighed, weigh
 
 _CREDENTIAL: Final = ENTERING | {
     "service",
@@ -92,6 +92,12 @@ class _Label(NamedTuple):
         free = isinstance(self.field, Text) and self.field.format in {None, "uri"}
         return free and not self.ordinary and not self.description.denies
 
+    @property
+    def takes_anything(self) -> bool:
+        """It takes any text or number, and denies nothing."""
+        free = not isinstance(self.field, Text) or self.field.format in {None, "uri"}
+        return free and not self.description.denies and not self.title.denies
+
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
 
@@ -131,9 +137,8 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(chosen(message, request, form, context, lambda each: _counts(each, context, strict=False)))
     taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
     found.update(of_a_chosen_kind(form, taking))
-    if all(mention.doubtful for mention in found.values()):
-        asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
-        open_labels = [] if asks_for_another else [label for label in labels if label.takes_text]
+    if all(mention.doubtful or mention.described for mention in found.values()):
+        open_labels = [] if request.denies else [label for label in labels if label.takes_anything]
         found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
@@ -151,10 +156,11 @@ def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
 def _weighed(
     found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed
 ) -> Iterator[tuple[str | None, Mention]]:
-    """What the rules found, more certain if the words speak for it; or what the words alone speak for."""
+    """What the rules found, unless the words speak against it; or what the words alone speak for."""
     for name, mention in found.items():
-        sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
-        yield name, mention._replace(doubtful=not sure)
+        if mention.kind == "personal_data" or weighed.total >= PLAUSIBLE:
+            sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
+            yield name, mention._replace(doubtful=mention.doubtful and not sure)
     if not found and weighed.total >= SUSPICIOUS:
         mention = Mention(weighed.kind, True, True, True, True, words=weighed.words)
         yield from ((label.field.name, mention) for label in labels)

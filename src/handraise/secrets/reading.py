@@ -49,6 +49,8 @@ class Mention(NamedTuple):
     """Most people know the word for something else: "PAT", "bearer"."""
     example: bool = False
     """It is an example of a topic: "for example a wrong password"."""
+    described: bool = False
+    """Words of the whole sentence describe it, and none of them names it."""
 
 
 def gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
@@ -306,7 +308,9 @@ class _Found:
             firm = strength == "strong" or (strength == "weak" and (begged or named.part))
             doubtful = strength == "doubtful"
             kind, homonym = named.sense.kind, named.homonym
-            yield Mention(kind, firm, asked, closing, doubtful, named.part, named.words, homonym, example)
+            yield Mention(
+                kind, firm, asked, closing, doubtful, named.part, named.words, homonym, example, named.described
+            )
 
 
 def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Iterator[Named]:

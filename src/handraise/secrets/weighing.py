@@ -21,6 +21,8 @@ SUSPICIOUS: Final = 1.3
 """A question that weighs this much is doubtful."""
 CERTAIN: Final = 0.5
 """A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt."""
+PLAUSIBLE: Final = -0.6
+"""What weighs less asks for no secret, even if a rule finds that its words describe one."""
 DAMPING: Final = 12
 """A few heavy words in a short question say less than many."""
 _HEAVIEST: Final = 3
