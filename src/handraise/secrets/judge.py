@@ -42,6 +42,8 @@ _INPUT: Final = frozenset({"contents", "keyed"})
 _NAMING: Final = frozenset({"ordinary", "head"})
 _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
+_SAID_ENOUGH: Final = frozenset({"name only", "last four"})
+"""Roles of words that say that a field takes nothing secret."""
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
 _TOGETHER: Final = (
@@ -96,7 +98,8 @@ class _Label(NamedTuple):
     def takes_anything(self) -> bool:
         """It takes any text or number, and denies nothing."""
         free = not isinstance(self.field, Text) or self.field.format in {None, "uri"}
-        return free and not self.description.denies and not self.title.denies
+        harmless = self.description.denies or self.title.denies or not _SAID_ENOUGH.isdisjoint(self.roles)
+        return free and not harmless
 
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
@@ -104,7 +107,8 @@ class _Label(NamedTuple):
         In India, a PIN code is a postal code.
         """
         if isinstance(self.field, Text):
-            postal = mention.kind == "pin" and not mention.asked and takes_postal_code(self.field)
+            indic = any("\u0900" <= word[:1] <= "\u0dff" for word in mention.words)
+            postal = mention.kind == "pin" and takes_postal_code(self.field, indic) and (indic or not mention.asked)
             return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
             return False
@@ -249,7 +253,8 @@ def _standing(label: _Label) -> Iterator[Mention]:
             yield mention
     if "elsewhere" in description.roles and label.ordinary:
         return
-    yield from description.mentions
+    for mention in description.mentions:  # "Order", and below it "six digits, in our e-mail"
+        yield mention._replace(described=mention.described or (label.ordinary and len(mention.words) > 1))
     if "elsewhere" not in description.roles and not description.denies:
         yield from (mention._replace(doubtful=True) for mention in description.own if mention.firm)
 
