@@ -11,7 +11,6 @@ from tests.secrets.hostile import Half, HostileCall, calls
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
 
-
 class Bars(NamedTuple):
     """The least share found, with doubts and without, and the most false alarms."""
 

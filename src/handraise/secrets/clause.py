@@ -109,8 +109,12 @@ class Clause:
 
     def _ends_list(self) -> bool:
         """ "… or card numbers here", after "do not write your password"."""
-        begins = next((roles for mark, roles in zip(self.marks, self.roles, strict=True) if not mark.filler), set())
-        return "ask" not in begins and "ask" not in self.roles[0] and any("and" in roles for roles in self.roles)
+        begins = next(
+            (roles for mark, roles in zip(self.marks, self.roles, strict=True) if not mark.filler), set()
+        )
+        return (
+            "ask" not in begins and "ask" not in self.roles[0] and any("and" in roles for roles in self.roles)
+        )
 
     def _requests(self) -> bool:
         """Whether it begins or ends with the word that asks: "Tell us …", "Which …", … してください."""

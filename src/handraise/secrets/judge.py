@@ -96,10 +96,11 @@ class _Label(NamedTuple):
 
     @property
     def takes_anything(self) -> bool:
-        """It takes any text or number, and denies nothing."""
+        """It takes any text or number, and nothing says that it is harmless."""
+        told_apart = self.ordinary and (self.description.mentions or self.description.passing)
         free = not isinstance(self.field, Text) or self.field.format in {None, "uri"}
         harmless = self.description.denies or self.title.denies or not _SAID_ENOUGH.isdisjoint(self.roles)
-        return free and not harmless
+        return free and not harmless and not told_apart
 
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
@@ -108,7 +109,11 @@ class _Label(NamedTuple):
         """
         if isinstance(self.field, Text):
             indic = any("\u0900" <= word[:1] <= "\u0dff" for word in mention.words)
-            postal = mention.kind == "pin" and takes_postal_code(self.field, indic) and (indic or not mention.asked)
+            postal = (
+                mention.kind == "pin"
+                and takes_postal_code(self.field, indic)
+                and (indic or not mention.asked)
+            )
             return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
             return False

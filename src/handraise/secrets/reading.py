@@ -127,7 +127,7 @@ def _read(text: str) -> Reading:
     plain, generic = _plain(marks), _generic(marks)
     roles = frozenset().union(*[entry.roles for entry in entries])
     words = frozenset(" ".join([mark.text for mark in marks]).split())
-    if not any([entry.senses for entry in entries]) and _DENYING.isdisjoint(roles) and not describes(roles):
+    if not any(entry.senses for entry in entries) and _DENYING.isdisjoint(roles) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
             frozenset(),
@@ -305,7 +305,16 @@ class _Found:
             doubtful = strength == "doubtful"
             kind, homonym = named.sense.kind, named.homonym
             yield Mention(
-                kind, firm, asked, closing, doubtful, named.part, named.words, homonym, example, named.described
+                kind,
+                firm,
+                asked,
+                closing,
+                doubtful,
+                named.part,
+                named.words,
+                homonym,
+                example,
+                named.described,
             )
 
 

@@ -490,7 +490,9 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
         kind = _kind_at(clause, at, after, re.match(_SIX, value + after[:4]) is not None)
         if kind is not None:
             said = re.search(_COPULA, stem)
-            if not said and linking & (marks[at].entry.languages or clause.languages):  # "the password of user42"
+            if not said and linking & (
+                marks[at].entry.languages or clause.languages
+            ):  # "the password of user42"
                 return None
             look = _LOOKS[_LOOK_OF[kind]]
             fits = re.fullmatch(look.assigned if assigned else look.pattern, value)

@@ -46,7 +46,7 @@ _FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
 _SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
 _IBAN: Final = r"\[A-Z\]\{2\}(?:\\d|\[0-9\])\{2\}\[(?:A-Z0-9|0-9A-Z)\]\{"
 _CURVE_KEY: Final = r"\[[^\]]*\+/[^\]]*\]\{43\}="
-_BOT_TOKEN: Final = r"(?:\\d|\[0-9\])\{8,10\}:(?:AA)?"
+_NUMBER_AND_COLON: Final = r"(?:\\d|\[0-9\])\{8,10\}:(?:AA)?"
 _SIX_TIMES_EIGHT: Final = r"\{6\}-\)\{7\}"
 _THREE_PARTS: Final = r"\^?(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])\+(?:\\\.(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])[+*]){2}\$?"
 _NUMBERED_WORDS: Final = r"(?i)\bword ?1\b.*\bword ?(?:12|24)\b"
@@ -209,7 +209,7 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
     because = f"the pattern {pattern[:40]}"
     if "PRIVATE KEY" in pattern:
         return Hint("private_key", False, because)
-    if re.search(_BOT_TOKEN, pattern):
+    if re.search(_NUMBER_AND_COLON, pattern):
         return Hint("token", False, because)
     if re.search(_WORDS, pattern):
         return Hint("seed_phrase", False, because)

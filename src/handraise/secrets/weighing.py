@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from handraise.secrets.reading import Reading
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 1.3
+SUSPICIOUS: Final = 1.4
 """A question that weighs this much is doubtful."""
 CERTAIN: Final = 0.5
 """A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt."""
