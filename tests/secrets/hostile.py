@@ -5,9 +5,9 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
     message | name: title / description {"pattern": "…"} | name >> next message | name: title
 
 The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
-`wide` was written kind by kind before the rules for it. The three `strangers` sets were written without sight of the
-detector. The weights are learned from the first two; no rule was written for the second. Nothing is learned from
-`strangers3`: only its totals are looked at, also when the threshold for a doubt was chosen.
+`wide` was written kind by kind before the rules for it. The `strangers` sets were written without sight of the
+detector. The weights are learned from all but `strangers5`: it is the half of the last set that was held back, and
+`strangers4` is the half that was in view.
 """
 
 from __future__ import annotations
@@ -23,9 +23,19 @@ from handraise.revisions import Revision
 
 DATA = Path(__file__).parent / "data" / "hostile"
 Half = Literal[
-    "open", "held_back", "fresh", "final", "final2", "wide", "strangers", "strangers2", "strangers3"
+    "open",
+    "held_back",
+    "fresh",
+    "final",
+    "final2",
+    "wide",
+    "strangers",
+    "strangers2",
+    "strangers3",
+    "strangers4",
+    "strangers5",
 ]
-HELD_OUT: Half = "strangers3"
+HELD_OUT: Half = "strangers5"
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL

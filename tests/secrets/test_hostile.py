@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls
+from tests.secrets.hostile import Half, HostileCall, calls
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
-
-ANSWERS: tuple[Half, ...] = ("open", "held_back", "fresh", "final")
 
 
 class Bars(NamedTuple):
@@ -30,9 +28,12 @@ BARS: dict[Half, Bars] = {
     "wide": Bars(0.90, 0.84, 0.025),
     "strangers": Bars(0.94, 0.86, 0.01),
     "strangers2": Bars(0.82, 0.73, 0.02),
-    HELD_OUT: Bars(0.89, 0.80, 0.02),
+    "strangers3": Bars(0.89, 0.80, 0.02),
+    "strangers4": Bars(0.90, 0.80, 0.02),
 }
-"""All but the last were in view, or the weights are learned from them. None may get worse."""
+"""All were in view, or the weights are learned from them. None may get worse."""
+FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3")
+ANSWERS = tuple(half for half in BARS if half not in FORMS_ONLY)
 
 
 def findings(call: HostileCall) -> list[SecretFinding]:

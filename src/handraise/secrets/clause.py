@@ -45,7 +45,13 @@ class Clause:
     """The marks of one clause, and the roles they play in the languages of the text."""
 
     def __init__(
-        self, marks: Sequence[Mark], languages: int, *, denied_before: bool = False, questions: bool = False
+        self,
+        marks: Sequence[Mark],
+        languages: int,
+        *,
+        denied_before: bool = False,
+        forbidden_before: bool = False,
+        questions: bool = False,
     ) -> None:
         self.marks = marks
         self.languages = languages
@@ -57,7 +63,8 @@ class Clause:
                 self.roles[at] -= _PLACED
         self.asks = any(not _ASKING.isdisjoint(roles) for roles in self.roles)
         self._buts = self._places("but")
-        self._denied_before = denied_before and not self.asks and not self._buts
+        ends_list = forbidden_before and self._ends_list()
+        self._denied_before = denied_before and not self._buts and (not self.asks or ends_list)
         self._negs = self._places("neg")
         self._without = self._places("without")
         self._negs_after = self._places("neg after")
@@ -78,6 +85,8 @@ class Clause:
         )
         """It is about something of the person's: "your password"."""
         self.denies = bool(self._negs or self._without or self._negs_after or self._denied_before)
+        self.forbids = self.denies and (forbidden_before or self._forbids())
+        """It says what not to enter, and the next clause may go on with it."""
         self.requests = questions or self._requests()
         inquires = self.asks or any("what" in roles for roles in self.roles)
         self.refers_back = inquires and all(
@@ -89,6 +98,23 @@ class Clause:
         """It asks for what was denied before: "but we need yours"."""
         self.bare = all(mark.filler or mark.names_secret for mark in marks)
         """It names nothing else."""
+
+    def _forbids(self) -> bool:
+        """ "Do not write your password", "no passwords": an imperative, or nothing but the list itself."""
+        verb = any("ask" in roles for roles in self.roles)
+        return verb or all(
+            mark.filler or mark.names_secret or not roles.isdisjoint({"neg", "please"})
+            for mark, roles in zip(self.marks, self.roles, strict=True)
+        )
+
+    def _ends_list(self) -> bool:
+        """ "… or card numbers here", after "do not write your password"."""
+        begins = next(
+            (roles for mark, roles in zip(self.marks, self.roles, strict=True) if not mark.filler), set()
+        )
+        return (
+            "ask" not in begins and "ask" not in self.roles[0] and any("and" in roles for roles in self.roles)
+        )
 
     def _requests(self) -> bool:
         """Whether it begins or ends with the word that asks: "Tell us …", "Which …", … してください."""

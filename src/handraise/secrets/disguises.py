@@ -135,6 +135,8 @@ def seen_in(word: str) -> Iterator[str]:
         if bones is not None:
             yield bones
     if word.isascii() and len(word) >= _SHORTEST:
+        if word.endswith("ay"):  # pig Latin: "asswordpay"
+            yield from (word[-at - 2 : -2] + word[: -at - 2] for at in (1, 2, 3))
         yield codecs.encode(word, "rot13")
         doubled = word + word
         yield from (secret for secret in _long_secrets() if len(secret) == len(word) and secret in doubled)
@@ -176,19 +178,27 @@ def _starts_of_long_secrets() -> dict[str, list[str]]:
 
 def put_together(words: Sequence[str]) -> tuple[str, ...]:
     """The words with pieces joined that name a secret only together: "pa ss wo rd", "papa alpha sierra …"."""
-    starts, ends = _starts_and_ends()
-    if not any(
-        word in starts or (turned := word[::-1]) in starts or turned in ends or word in _NATO
-        for word in words
-    ):
+    if not any(map(_may_begin, words)):
         return tuple(words)
     joined: list[str] = []
     at = 0
     while at < len(words):
-        length, word = _spelled(words, at) if words[at] in _NATO else _longest_joined(words, at)
+        length, word = 1, words[at]
+        if _may_begin(word):
+            length, word = _spelled(words, at) if word in _NATO else _longest_joined(words, at)
         joined.append(word)
         at += length
     return tuple(joined)
+
+
+@lru_cache(maxsize=16_384)
+def _may_begin(word: str) -> bool:
+    """Whether it may be the first piece of a secret that was cut in pieces."""
+    if word in _NATO:
+        return True
+    starts, ends = _starts_and_ends()
+    turned = word[::-1]
+    return len(word) <= _LONGEST_PIECE and (word in starts or turned in starts or turned in ends)
 
 
 def _spelled(words: Sequence[str], at: int) -> tuple[int, str]:

@@ -24,7 +24,7 @@ from handraise.secrets.shape import (
     single_digit,
     takes_postal_code,
 )
-from handraise.secrets.weighing import CERTAIN, SUSPICIOUS, Weighed, weigh
+from handraise.secrets.weighing import CERTAIN, PLAUSIBLE, SUSPICIOUS, Weighed, weigh
 
 _CREDENTIAL: Final = ENTERING | {
     "service",
@@ -42,6 +42,8 @@ _INPUT: Final = frozenset({"contents", "keyed"})
 _NAMING: Final = frozenset({"ordinary", "head"})
 _IN_TURN: Final = frozenset({"part", "last four"})
 """Roles of words that say which of several parts is meant."""
+_SAID_ENOUGH: Final = frozenset({"name only", "last four"})
+"""Roles of words that say that a field takes nothing secret."""
 _OTHER_MATTER: Final = "other matter"
 """Stands for a message that names something."""
 _TOGETHER: Final = (
@@ -92,13 +94,26 @@ class _Label(NamedTuple):
         free = isinstance(self.field, Text) and self.field.format in {None, "uri"}
         return free and not self.ordinary and not self.description.denies
 
+    @property
+    def takes_anything(self) -> bool:
+        """It takes any text or number, and nothing says that it is harmless."""
+        told_apart = self.ordinary and (self.description.mentions or self.description.passing)
+        free = not isinstance(self.field, Text) or self.field.format in {None, "uri"}
+        harmless = self.description.denies or self.title.denies or not _SAID_ENOUGH.isdisjoint(self.roles)
+        return free and not harmless and not told_apart
+
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
 
         In India, a PIN code is a postal code.
         """
         if isinstance(self.field, Text):
-            postal = mention.kind == "pin" and not mention.asked and takes_postal_code(self.field)
+            indic = any("\u0900" <= word[:1] <= "\u0dff" for word in mention.words)
+            postal = (
+                mention.kind == "pin"
+                and takes_postal_code(self.field, indic)
+                and (indic or not mention.asked)
+            )
             return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
             return False
@@ -131,9 +146,8 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(chosen(message, request, form, context, lambda each: _counts(each, context, strict=False)))
     taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
     found.update(of_a_chosen_kind(form, taking))
-    if all(mention.doubtful for mention in found.values()):
-        asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
-        open_labels = [] if asks_for_another else [label for label in labels if label.takes_text]
+    if all(mention.doubtful or mention.described for mention in found.values()):
+        open_labels = [] if request.denies else [label for label in labels if label.takes_anything]
         found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
@@ -151,10 +165,11 @@ def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
 def _weighed(
     found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed
 ) -> Iterator[tuple[str | None, Mention]]:
-    """What the rules found, more certain if the words speak for it; or what the words alone speak for."""
+    """What the rules found, unless the words speak against it; or what the words alone speak for."""
     for name, mention in found.items():
-        sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
-        yield name, mention._replace(doubtful=not sure)
+        if mention.kind == "personal_data" or weighed.total >= PLAUSIBLE:
+            sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
+            yield name, mention._replace(doubtful=mention.doubtful and not sure)
     if not found and weighed.total >= SUSPICIOUS:
         mention = Mention(weighed.kind, True, True, True, True, words=weighed.words)
         yield from ((label.field.name, mention) for label in labels)
@@ -243,7 +258,8 @@ def _standing(label: _Label) -> Iterator[Mention]:
             yield mention
     if "elsewhere" in description.roles and label.ordinary:
         return
-    yield from description.mentions
+    for mention in description.mentions:  # "Order", and below it "six digits, in our e-mail"
+        yield mention._replace(described=mention.described or (label.ordinary and len(mention.words) > 1))
     if "elsewhere" not in description.roles and not description.denies:
         yield from (mention._replace(doubtful=True) for mention in description.own if mention.firm)
 

@@ -186,6 +186,8 @@ PROVIDERS: Final = (
     Provider("Bitcoin", "private_key", r"[xyz]prv", r"[1-9A-HJ-NP-Za-km-z]{100,112}"),
 )  # fmt: skip
 
+_MASKED: Final = r"[xX*]{8}"
+"""Stands in documentation for the rest of a key."""
 _STARTS_WORD: Final = r"(?<![A-Za-z0-9_-])"
 _TOO_COMMON: Final = (
     "SK", "key-", "secret_", "EZ[AT]K", "AC", "EAA[A-Z]", "oauth:",
@@ -222,4 +224,5 @@ def provider_of(text: str) -> Provider | None:
     """The service whose key is in the text."""
     if _any_beginning().search(text) is None:
         return None
-    return next((provider for provider in PROVIDERS if _whole(provider).search(text)), None)
+    found = ((provider, _whole(provider).search(text)) for provider in PROVIDERS)
+    return next((each for each, match in found if match and not re.search(_MASKED, match[0])), None)

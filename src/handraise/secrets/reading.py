@@ -49,6 +49,8 @@ class Mention(NamedTuple):
     """Most people know the word for something else: "PAT", "bearer"."""
     example: bool = False
     """It is an example of a topic: "for example a wrong password"."""
+    described: bool = False
+    """Words of the whole sentence describe it, and none of them names it."""
 
 
 def gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
@@ -104,9 +106,7 @@ class Reading:
     own: frozenset[Mention] = frozenset()
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
     words: frozenset[str] = frozenset()
-    """Its words, without numbers and single letters."""
-    features: frozenset[str] = frozenset()
-    """Its words, and its roles in brackets."""
+    """Its words."""
 
 
 def read(text: str) -> Reading:
@@ -122,14 +122,12 @@ def _read_once(text: str) -> Reading:
 def _read(text: str) -> Reading:
     sentences = _sentences(text)
     marks = [mark for sentence in sentences for clause, _ in sentence for mark in clause]
-    spared = frozenset(kind for mark in marks for kind in mark.entry.spares)
+    entries = [mark.entry for mark in marks]
+    spared = frozenset().union(*[entry.spares for entry in entries])
     plain, generic = _plain(marks), _generic(marks)
-    roles = frozenset(role for mark in marks for role in mark.entry.roles)
-    words = frozenset(
-        word for mark in marks for word in mark.text.split() if len(word) > 1 and not word.isdigit()
-    )
-    names = any(mark.entry.senses for mark in marks)
-    if not names and _DENYING.isdisjoint(roles) and not describes(roles):
+    roles = frozenset().union(*[entry.roles for entry in entries])
+    words = frozenset(" ".join([mark.text for mark in marks]).split())
+    if not any(entry.senses for entry in entries) and _DENYING.isdisjoint(roles) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
             frozenset(),
@@ -141,7 +139,6 @@ def _read(text: str) -> Reading:
             quotes=quoted_in(text),
             refers_back=back,
             words=words,
-            features=words.union([f"[{role}]" for role in roles]),
         )
     languages = languages_of(text, marks)
     roles = frozenset(
@@ -163,7 +160,6 @@ def _read(text: str) -> Reading:
         refers_back=found.refers_back,
         own=frozenset(found.own()),
         words=words,
-        features=words.union([f"[{role}]" for role in roles]),
     )
 
 
@@ -226,10 +222,12 @@ class _Found:
         }
         self._sentence += 1
         first = self._clause
-        denied = turned = example = False
+        denied = forbidden = turned = example = False
         for marks, questions in sentence:
             self._clause += 1
-            clause = Clause(marks, languages, denied_before=denied, questions=questions)
+            clause = Clause(
+                marks, languages, denied_before=denied, forbidden_before=forbidden, questions=questions
+            )
             named = list(
                 _named(clause, self._roles if clause.asks or clause.requests else around.keys(), around)
             )
@@ -272,7 +270,7 @@ class _Found:
                 )
                 self._named.append((again, False, False, self._sentence, self._clause))
             turned = turned or any(each.turned for each in named)
-            denied = clause.denies
+            denied, forbidden = clause.denies, clause.forbids
             self._note(clause)
 
     def _note(self, clause: Clause) -> None:
@@ -306,7 +304,18 @@ class _Found:
             firm = strength == "strong" or (strength == "weak" and (begged or named.part))
             doubtful = strength == "doubtful"
             kind, homonym = named.sense.kind, named.homonym
-            yield Mention(kind, firm, asked, closing, doubtful, named.part, named.words, homonym, example)
+            yield Mention(
+                kind,
+                firm,
+                asked,
+                closing,
+                doubtful,
+                named.part,
+                named.words,
+                homonym,
+                example,
+                named.described,
+            )
 
 
 def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Iterator[Named]:

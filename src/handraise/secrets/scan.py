@@ -60,6 +60,13 @@ _SETTING: Final = (
     r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?([^\s\"']{6,500})"
 )
 _NAMED_SETTING: Final = r"(?<![A-Za-z])[A-Z][A-Z0-9_]{2,60}\s{0,3}=\s{0,3}[\"']?([^\s\"']{6,500})"
+_WIFI: Final = r"\bWIFI:(?:[A-Z]:[^;\n]{0,64};){0,4}P:([^;\s]{4,64});"
+"""What the QR code of a wireless network says."""
+_BACKUP_CODES: Final = (
+    r"(?i)\b(?:backup|recovery|emergency|rescue|scratch)[ -]codes?\b[^\n]{0,12}?[:=\s]\s?"
+    r"(?=[a-z-]{0,8}\d)[a-z0-9]{4,6}[ -]?[a-z0-9]{4,6}(?:[,;\s]{1,3}[a-z0-9]{4,6}[ -]?[a-z0-9]{4,6})+"
+)
+_BITLOCKER: Final = r"(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])"
 _OTPAUTH: Final = r"(?i)otpauth://[a-z]{4}/\S{0,200}[?&]secret=[A-Z2-7]{8,}"
 _COOKIE: Final = (
     r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token)"
@@ -73,6 +80,7 @@ _BASE32: Final = r"(?<![A-Za-z0-9])(?:[A-Z2-7]{4}[ -]?){4,13}(?![A-Za-z0-9])"
 _PRIVATE_HINT: Final = (
     r"(?i)private[ _-]?key|privkey|secret[ _-]?key|spend[ _-]?key|signing[ _-]?key|preshared[ _-]?key"
     r"|\b(?:my|eth|ethereum|wallet|metamask)\b.{0,20}\bkey\b"
+    r"|\b(?:solana|phantom|keypair)\b(?!.{0,30}(?:\btx|sign|trans|address))"
 )
 _TOTP_HINT: Final = r"(?i)\b(?:totp|2fa|otp|mfa|authenticator|two-factor)\b"
 _ACCOUNT_HINT: Final = r"(?i)\b(?:iban|konto\w*|account|compte|cuenta|conto|conta|rekening\w*|счёт|счет)\b"
@@ -255,7 +263,7 @@ def _is_header(part: str) -> bool:
 
 
 def _holds_connection_string(text: str) -> bool:
-    if any(_any_real(pattern, text) for pattern in (_URL_LOGIN, _COMMAND, _USER_AND_ANOTHER)):
+    if any(_any_real(pattern, text) for pattern in (_URL_LOGIN, _COMMAND, _USER_AND_ANOTHER, _WIFI)):
         return True
     return _any_real(_LOGIN_PAIR, text) and re.search(_HOST_PAIR, text) is not None
 
@@ -291,7 +299,7 @@ def _holds_cookie(text: str) -> bool:
 
 
 def _holds_totp_secret(text: str) -> bool:
-    if re.search(_OTPAUTH, text) or re.search(_SENT_CODE, text):
+    if any(re.search(pattern, text) for pattern in (_OTPAUTH, _SENT_CODE, _BACKUP_CODES)):
         return True
     return re.search(_TOTP_HINT, text) is not None and any(
         re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text)
@@ -300,6 +308,8 @@ def _holds_totp_secret(text: str) -> bool:
 
 def _holds_raw_key(text: str) -> bool:
     """A key without a beginning of its own, beside the words that say what it is."""
+    if re.search(_BITLOCKER, text):
+        return True
     if (
         re.search(_PRIVATE_HINT, text) is None
         and "wireguard" not in text.lower()
@@ -349,7 +359,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
     ("bank_account", _holds_account, "its check digits are those of an IBAN"),
 )
 
-_SINGLES: Final = r"(?<!\S)\S(?:\s\S){3,}(?!\S)"
+_SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s\S|\s[_-]\S*)(?!\S)"
 _CHUNK: Final = r"[A-Za-z0-9_+/=.-]{1,300}"
 
 
@@ -399,6 +409,7 @@ _LOOK_OF: Final = {
 _CHOSEN: Final = r"(?=\S*[^\W\d_])(?=\S*\d)\S{6,60}"
 """What people choose: letters and digits."""
 _LINKED: Final = re.compile(r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—) ")
+_COPULA: Final = r"(?i)\b(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|este|being|=)\s*$"
 _YEAR: Final = r"(?:19|20)\d\d"
 _TWO_GROUPS: Final = r"\d{3}[ -]\d{3}(?![\w-])"
 _SIX: Final = r"\d{3}[ -]?\d{3}"
@@ -471,12 +482,17 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
     if not segments:
         return None
     marks = marks_of(segments[-1].words)
+    if len(segments) > 1 and all(mark.filler or "what" in mark.entry.roles for mark in marks):
+        marks = marks_of([*segments[-2].words, *segments[-1].words])  # "le mot de passe, c'est …"
     clause = Clause(marks, languages_of(stem, marks))
     linking = 0
-    for at in range(len(marks) - 1, max(-1, len(marks) - 5), -1):
+    for at in range(len(marks) - 1, max(-1, len(marks) - 6), -1):
         kind = _kind_at(clause, at, after, re.match(_SIX, value + after[:4]) is not None)
         if kind is not None:
-            if linking & (marks[at].entry.languages or clause.languages):  # "the password of user42"
+            said = re.search(_COPULA, stem)
+            if not said and linking & (
+                marks[at].entry.languages or clause.languages
+            ):  # "the password of user42"
                 return None
             look = _LOOKS[_LOOK_OF[kind]]
             fits = re.fullmatch(look.assigned if assigned else look.pattern, value)

@@ -46,6 +46,7 @@ _FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
 _SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
 _IBAN: Final = r"\[A-Z\]\{2\}(?:\\d|\[0-9\])\{2\}\[(?:A-Z0-9|0-9A-Z)\]\{"
 _CURVE_KEY: Final = r"\[[^\]]*\+/[^\]]*\]\{43\}="
+_NUMBER_AND_COLON: Final = r"(?:\\d|\[0-9\])\{8,10\}:(?:AA)?"
 _SIX_TIMES_EIGHT: Final = r"\{6\}-\)\{7\}"
 _THREE_PARTS: Final = r"\^?(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])\+(?:\\\.(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])[+*]){2}\$?"
 _NUMBERED_WORDS: Final = r"(?i)\bword ?1\b.*\bword ?(?:12|24)\b"
@@ -95,6 +96,7 @@ _BEGUN: Final = (
     r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
     r"|hooks\.slack\.com/services/T|AIza\w{4}|AGE-SEC)"
     r"|(?<![\w-])BEGIN (?:OPENSSH|RSA|EC|DSA|PGP|ENCRYPTED|PRIVATE)\b(?! PUBLIC)"
+    r"|\bWIFI:(?:[A-Z]:[^;]{0,40};){0,3}P:"
     r"|\bIDENTIFIED BY\b|\b(?:sig|code|access_token|id_token)="
 )
 _PRINTING: Final = (
@@ -160,9 +162,12 @@ def single_digit(field: Carrier) -> tuple[int, int] | None:
     return (1, 1) if field.minimum == 0 and field.maximum == 9 else None
 
 
-def takes_postal_code(field: Text) -> bool:
+def takes_postal_code(field: Text, in_india: bool = False) -> bool:
     """Whether it takes six digits of which the first is no zero, as postal codes in India are."""
-    return re.fullmatch(r"\^?\[1-9\](?:\\d|\[0-9\])\{5\}\$?", pattern_of(field)) is not None
+    pattern = pattern_of(field).strip("^$")
+    return re.fullmatch(r"\[1-9\](?:\\d|\[0-9\])\{5\}", pattern) is not None or (
+        in_india and pattern in {r"\d{6}", "[0-9]{6}"}
+    )
 
 
 def is_mask(text: str) -> bool:
@@ -202,6 +207,10 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
     if not pattern:
         return None
     because = f"the pattern {pattern[:40]}"
+    if "PRIVATE KEY" in pattern:
+        return Hint("private_key", False, because)
+    if re.search(_NUMBER_AND_COLON, pattern):
+        return Hint("token", False, because)
     if re.search(_WORDS, pattern):
         return Hint("seed_phrase", False, because)
     if re.search(_WIF, pattern) or (re.search(_HEX64, pattern) and not roles.isdisjoint({"wallet", "key"})):
@@ -358,18 +367,6 @@ _COMMAND_WORDS: Final = frozenset(
     | {"execute", "enter", "echo", "printenv", "print", "cat", "less", "head"}
 )
 """Words that commands begin with."""
-_SAYS_BEGIN: Final = (
-    "start",
-    "begin",
-    "commenc",
-    "empiez",
-    "comienz",
-    "inizi",
-    "comec",
-    "zaczyna",
-    "начина",
-    "prefix",
-)
 _SAID_TO_BEGIN: Final = (
     r"(?i:\b(?:start|begin|beginn|commenc|empiez|comienz|inizi|comec|zaczyna|начина|prefix)\w*)\s(?:\w{1,5}\s){0,2}[\"'`“„«]?"
     r"([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
@@ -403,7 +400,7 @@ def quoted_in(text: str) -> Hint | None:
             return Hint(kind, False, beginning[1])
     elif commands and (found := re.search(_PRINTING, text)):
         return Hint("token", False, found[0][:40].strip())
-    if any(begins in words for begins in _SAYS_BEGIN) and (said := re.search(_SAID_TO_BEGIN, text)):
+    if said := re.search(_SAID_TO_BEGIN, text):
         kinds = (_kind_of(said[1] + sign) for sign in ("", "_", "-", "."))
         return next((Hint(kind, False, said[1]) for kind in kinds if kind), None)
     return None
