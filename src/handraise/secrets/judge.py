@@ -169,7 +169,7 @@ def _weighed(
 ) -> Iterator[tuple[str | None, Mention]]:
     """What the rules found, unless the words speak against it; or what the words alone speak for."""
     for name, mention in found.items():
-        if mention.kind == "personal_data" or weighed.total >= PLAUSIBLE:
+        if not mention.described or weighed.total >= PLAUSIBLE:
             sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
             yield name, mention._replace(doubtful=mention.doubtful and not sure)
     if not found and weighed.total >= SUSPICIOUS:
