@@ -147,7 +147,9 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
     found.update(of_a_chosen_kind(form, taking))
     if all(mention.doubtful or mention.described for mention in found.values()):
-        open_labels = [] if request.denies else [label for label in labels if label.takes_anything]
+        asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
+        closed = asks_for_another or request.denies
+        open_labels = [] if closed else [label for label in labels if label.takes_anything]
         found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
@@ -167,7 +169,7 @@ def _weighed(
 ) -> Iterator[tuple[str | None, Mention]]:
     """What the rules found, unless the words speak against it; or what the words alone speak for."""
     for name, mention in found.items():
-        if mention.kind == "personal_data" or weighed.total >= PLAUSIBLE:
+        if not mention.described or weighed.total >= PLAUSIBLE:
             sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
             yield name, mention._replace(doubtful=mention.doubtful and not sure)
     if not found and weighed.total >= SUSPICIOUS:
