@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from handraise.gateway.tickets import KEPT, TicketRepository, binding_in, key_of
 from handraise.gateway.upstreams import Upstream
 from handraise.questions import Declined
 from handraise.revisions import Revision
-from handraise.stores import MemoryStore
+from handraise.stores import MemoryStore, SqliteStore
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W6")]
 
@@ -339,3 +340,16 @@ async def test_a_call_whose_time_is_over_is_given_to_nobody() -> None:
     assert await tickets.find("good", "eve") is None
     assert await tickets.orphaned("ada") == [good]
     assert await tickets.same(binding_in(good)) == good
+
+
+@pytest.mark.shows("W2")
+async def test_a_call_is_taken_over_once_also_by_two_who_try_in_one_process(tmp_path: Path) -> None:
+    """A gateway looks for parked calls when it starts, and its client may make the same call meanwhile."""
+    store = SqliteStore(tmp_path / "tickets.db")
+    tickets = TicketRepository(store.tickets, store)
+    call = {"method": "tools/call", "params": {"name": "delete"}, "target": "notes", "ticket": "a ticket"}
+    left = Ticket(key_of("a ticket"), "ada", "notes", GONE, store.now() + 60.0, call, NOT_SENT)
+    await store.tickets.open(left)
+    await store.open()
+    assert list(await asyncio.gather(tickets.take(left), tickets.take(left))) == [True, False]
+    await store.aclose()

@@ -168,6 +168,7 @@ class TicketRepository:
         self._tickets = tickets
         self._clock = clock
         self._name = ""
+        self._taking = asyncio.Lock()
         self._settling = TaskSet()
 
     async def _own_name(self) -> str:
@@ -249,8 +250,15 @@ class TicketRepository:
         return _standing(ticket, await self._tickets.gone({ticket.holder}))
 
     async def take(self, found: Ticket) -> bool:
-        """Take over an orphaned call; False when another process was first."""
-        return await self._tickets.take(found.key, was=found.holder, holder=await self._own_name())
+        """Take over an orphaned call; False when it was taken already, here or in another process.
+
+        The store lets one process take a call twice, because the reply to its first try may be lost. So look first.
+        """
+        async with self._taking:
+            known = await self._tickets.find(found.key)
+            if known is None or known.holder != found.holder:
+                return False
+            return await self._tickets.take(found.key, was=found.holder, holder=await self._own_name())
 
     async def wait_elsewhere(self, key: str) -> Message:
         """Wait for the outcome of a call that another process holds."""
