@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import Half, HostileCall, calls
+from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
@@ -30,8 +30,9 @@ BARS: dict[Half, Bars] = {
     "strangers2": Bars(0.82, 0.73, 0.02),
     "strangers3": Bars(0.89, 0.80, 0.02),
     "strangers4": Bars(0.90, 0.80, 0.02),
+    HELD_OUT: Bars(0.86, 0.77, 0.026),
 }
-"""All were in view, or the weights are learned from them. None may get worse."""
+"""All but the last were in view, or the weights are learned from them. None may get worse."""
 FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3")
 ANSWERS = tuple(half for half in BARS if half not in FORMS_ONLY)
 
@@ -70,7 +71,7 @@ def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
     assert len(answers) > 100
-    assert len(missed) <= 0.08 * len(answers)
+    assert len(missed) <= (0.14 if half == HELD_OUT else 0.08) * len(answers)
 
 
 @pytest.mark.shows("S4")

@@ -148,8 +148,8 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(of_a_chosen_kind(form, taking))
     if all(mention.doubtful or mention.described for mention in found.values()):
         asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
-        closed = asks_for_another or request.denies
-        open_labels = [] if closed else [label for label in labels if label.takes_anything]
+        fit = [label for label in labels if label.takes_anything and not (request.denies and label.ordinary)]
+        open_labels = [] if asks_for_another else fit
         found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
