@@ -119,7 +119,7 @@ lint: $(READY)
 	$(BIN)/ruff check --quiet src tests bench examples docs/make
 	$(BIN)/lint-imports --no-cache > $(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
 
-audit: $(READY) ## known mistakes and dead code, and vulnerabilities in dependencies
+audit: $(READY) ## known mistakes, dead code, vulnerabilities in dependencies
 	$(BIN)/vulture
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 	$(BIN)/python -m tests.packaging.audit

@@ -89,7 +89,7 @@ def test_a_quick_look_has_one_round_and_misses_no_bar() -> None:
     ("ratio", "whole", "status", "told"),
     [
         (1.0, True, 0, "1 of 1 bars are met.\n"),
-        (1.0001, True, 1, "0 of 1 bars are met; missed:\n  urls: x, to other: 1.0001 (bar 1.00)\n"),
+        (1.0001, True, 1, "0 of 1 bars are met; missed:\n  urls: x, against other: 1.0001 (bar 1.00)\n"),
         (1.0, False, 3, "1 of 1 bars are met.\nstopped before their end: urls\n"),
     ],
 )

@@ -218,7 +218,7 @@ def test_a_hook_answers_for_a_call_without_a_terminal(shell: Shell, tmp_path: Pa
     [
         ([], "give one of"),
         (["--accept", "{}", "--decline"], "give one of"),
-        (["--accept", "{"], "no JSON"),
+        (["--accept", "{"], "not JSON"),
         (["--accept", "[1]"], "takes a JSON object"),
         (["--decline", "--credential-file", "/nonexistent"], "waits"),
     ],

@@ -131,7 +131,7 @@ def test_without_a_desk_the_server_is_told_that_nobody_can_be_asked(handraise: H
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        (["call", "x", "{", "--", "true"], 2, "no JSON"),
+        (["call", "x", "{", "--", "true"], 2, "not JSON"),
         (["call", "x", "[1]", "--", "true"], 2, "JSON object"),
         (["call", "x"], 2, "name a server"),
         (["call", "x", "--url", "http://127.0.0.1:1/mcp", "--", "true"], 2, "not both"),

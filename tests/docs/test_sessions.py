@@ -190,7 +190,8 @@ async def _asked_and_answered(path: Path) -> None:
 
 
 def test_a_ledger_is_shown_and_what_was_removed_is_found(shell: Shell) -> None:
-    show, verify = only(blocks_run_by("test_a_ledger_is_shown_and_what_was_removed_is_found"))
+    told = only(blocks_run_by("test_a_ledger_is_shown_and_what_was_removed_is_found"))
+    show, verify = sorted(told)  # by their commands: they stand on two pages
     path = shell.folder / ".local" / "share" / "handraise" / "ledger.db"
     asyncio.run(_asked_and_answered(path))
     shown = shell.run(show[0]).stdout

@@ -28,7 +28,7 @@ from handraise.gateway.messages import parse_message
 
 pytestmark = [pytest.mark.shows("W3", "W3b")]
 
-STEPS = steps(63)
+STEPS = steps(70)
 """Messages for each direction and pair of transports and eras: 1,000 in all in `make test`, 20,000 in `make soak`."""
 CHUNK = {"stdio": 9, "http": 1}
 """How many messages a server says while one call waits. Over HTTP nobody reads behind the response."""
@@ -385,7 +385,8 @@ def test_a_campaign_on_every_pair_of_transports_and_eras(
     lines = behind.got if server == "http" else [line.encode() for line in _lines_of(place)]
     said_in_all = behind.said if server == "http" else len(place.noted("said"))
     print(f"{len(inward)} messages of the client, {said_in_all} of the server")
-    assert min(len(inward), said_in_all) >= STEPS
+    assert len(inward) >= STEPS
+    assert said_in_all >= 0.8 * STEPS  # a call that ends early leaves the rest of its messages unsaid
     assert any(b"look" in line for line in lines)
     for raw in lines:
         require_one_valid_line(raw)

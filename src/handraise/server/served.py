@@ -220,7 +220,7 @@ class ServedCall(Call):
         self._numbered += 1
         if self.replays is None:
             return self._question_id(self._numbered, content)
-        self.seed = self.seed or self._question_id("seed")
+        self.seed: str = self.seed or self._question_id("seed")
         return keyed_id(self.seed.encode(), self._numbered, content)
 
     def _question_id(self, *parts: object) -> str:

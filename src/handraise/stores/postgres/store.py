@@ -137,7 +137,7 @@ class PostgresStore(SqlRounds):
     """
 
     durable = True
-    oldest_first = "opened"
+    oldest_first: LiteralString = "opened"
     database: Database
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, LiteralString
 
 from handraise.calls.ledger_tables import Record
 from handraise.calls.records import (
@@ -90,7 +90,7 @@ class SqliteStore(SqlRounds, SingleNode):
     """Keeps everything in one SQLite file (WAL), with sealed contents, readable by its owner only."""
 
     durable = True
-    oldest_first = "rowid"
+    oldest_first: LiteralString = "rowid"
     database: SqliteFile
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
