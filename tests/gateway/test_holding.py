@@ -313,6 +313,28 @@ async def test_a_parked_question_leaves_the_desk_when_its_server_waits_no_longer
         assert "did not answer in time" in text_of(await ended(client, ticket))
 
 
+async def test_a_call_whose_question_was_answered_is_said_to_wait_for_its_server(revision: Revision) -> None:
+    server, paid = Handraise().install(MCPServer("slow")), asyncio.Event()
+
+    @server.tool()
+    async def pay() -> str:
+        to = (await ask.text("To whom?")).or_stop()
+        await paid.wait()
+        return f"paid {to}"
+
+    async with (
+        gateway(server=server, options=QUICK, script=LEAVE) as (seen, connect),
+        connect(revision) as client,
+    ):
+        ticket = ticket_in(await client.call_tool("pay", {}))
+        answer(seen, await waiting(seen), answer="ann")
+        told = await client.call_tool("handraise_resume", {"ticket": ticket})
+        assert "No question waits for the user now" in text_of(told)
+        assert ticket_in(told) == ticket
+        paid.set()
+        assert text_of(await ended(client, ticket)) == "paid ann"
+
+
 @pytest.mark.shows("W6")
 async def test_a_server_that_ends_while_asked_leaves_an_ambiguous_call_that_is_not_made_again(
     revision: Revision,

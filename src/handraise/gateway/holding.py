@@ -24,6 +24,7 @@ from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message
 from handraise.gateway.sentences import (
     AMBIGUOUS,
+    AT_WORK,
     BROWSER,
     IN_BROWSER,
     INBOX,
@@ -232,8 +233,11 @@ class Holding:
     def _waiting(self, call: RelayedCall, found: Parked | Ticket) -> Message:
         ticket = found.ticket if isinstance(found, Parked) else found.call["ticket"]
         server = found.binding.server if isinstance(found, Parked) else found.server
-        browsing = isinstance(found, Parked) and found.call.browsing
-        sentence = IN_BROWSER if browsing else WAITING
+        sentence = WAITING
+        if isinstance(found, Parked) and found.call.browsing:
+            sentence = IN_BROWSER
+        elif isinstance(found, Parked) and not found.call.open:
+            sentence = AT_WORK
         text = sentence.format(server=server, ticket=ticket, where=self._state.options.where)
         # A client that knows a tool's output schema accepts a result without structured content only as an error.
         return text_result(call, text, failed=not self._state.is_sure_to_park(call.peer))

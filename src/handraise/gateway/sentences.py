@@ -36,6 +36,11 @@ IN_BROWSER: Final = (
     "browser. When they say that they finished, call the tool `handraise_resume` with the ticket {ticket!r} to get "
     "the result, or make the very same call again if you do not have that tool."
 )
+AT_WORK: Final = (
+    "This call waits for the server {server!r}, which is still at work. No question waits for the user now. Call the "
+    "tool `handraise_resume` with the ticket {ticket!r} in a moment to get the result, or make the very same call "
+    "again if you do not have that tool."
+)
 INBOX: Final = "Answer in your Handraise inbox: {inbox}"
 BROWSER: Final = "Finish the page in your browser."
 """Progress messages of a held call: while a question waits, and while a page is open."""
