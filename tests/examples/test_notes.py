@@ -200,6 +200,7 @@ async def test_nobody_answering_in_time_is_no_decline(notes: Path, revision: Rev
             if revision.modern:
                 tasks.start_soon(say_yes_too_late)
             said = text_of(await here.client.call_tool("notes_delete", {"title": "tea"}))
+            tasks.cancel_scope.cancel()  # a slow machine: the question was over before the desk had it
     assert said.startswith("Nothing was deleted. The person did not answer in time.")
     assert files(notes) == ALL
 
