@@ -47,6 +47,13 @@ def test_a_doubt_of_the_rules_is_none_when_the_words_speak_for_it_too() -> None:
     assert (sure.doubtful, doubt.doubtful) == (False, True)
 
 
+def test_harmless_fields_do_not_hide_one_that_describes_a_secret() -> None:
+    described = Text("v", title="The thing you change every 90 days")
+    harmless = [Text("note"), Text("topic", title="Topic"), Text("city", title="City")]
+    for many in range(len(harmless) + 1):
+        assert [found.field for found in found_in("Hello", described, *harmless[:many])] == ["v"]
+
+
 def test_harmless_words_weigh_little() -> None:
     form = Form.by_hand(Text("topic", title="Topic"))
     assert weigh(readings_of("Which topic should the newsletter have?", form)).total < 0 < SUSPICIOUS

@@ -150,7 +150,12 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
         asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
         fit = [label for label in labels if label.takes_anything and not (request.denies and label.ordinary)]
         open_labels = [] if asks_for_another else fit
-        found = dict(_weighed(found, open_labels, weigh(readings_of(message, form))))
+        spoken_for = {
+            name
+            for name, mention in found.items()
+            if mention.described and _is_plausible(request, form, name)
+        }
+        found = dict(_weighed(found, open_labels, weigh(readings_of(message, form)), spoken_for))
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
 
@@ -158,18 +163,31 @@ def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
     """What the person sees of a question, text by text."""
     yield read(message)
     for field in form.fields:
-        yield read(field.title or field.name)
-        yield read(field.description or "")
-        if isinstance(field, Choice | Choices):
-            yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
+        yield from _readings_of_field(field)
+
+
+def _readings_of_field(field: Field) -> Iterator[Reading]:
+    yield read(field.title or field.name)
+    yield read(field.description or "")
+    if isinstance(field, Choice | Choices):
+        yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
+
+
+def _is_plausible(request: Reading, form: Form[Any], name: str | None) -> bool:
+    """Whether the words of the message and of one field alone speak for a secret.
+
+    Harmless fields beside it would outweigh it otherwise, and a hostile author adds some.
+    """
+    own = [reading for field in form.fields if field.name == name for reading in _readings_of_field(field)]
+    return weigh([request, *own]).total >= PLAUSIBLE
 
 
 def _weighed(
-    found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed
+    found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed, spoken_for: Set[str | None]
 ) -> Iterator[tuple[str | None, Mention]]:
     """What the rules found, unless the words speak against it; or what the words alone speak for."""
     for name, mention in found.items():
-        if not mention.described or weighed.total >= PLAUSIBLE:
+        if not mention.described or weighed.total >= PLAUSIBLE or name in spoken_for:
             sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
             yield name, mention._replace(doubtful=mention.doubtful and not sure)
     if not found and weighed.total >= SUSPICIOUS:
