@@ -178,7 +178,7 @@ class QuestionRecord:
 
     async def ended(self, error: HandraiseError, *, fell_back: bool) -> None:
         """There is no usable answer."""
-        if isinstance(error, Withdrawn) and self._call.is_left:  # nobody waits for it
+        if isinstance(error, Withdrawn) and self._call.is_left:  # the client has left
             self.withdrawn()
             return
         record = self._end_by(error, fell_back)

@@ -138,7 +138,7 @@ class Recorder:
 
     async def call_ended(self, call: ServedCall, *, failed: bool) -> None:
         """Record the end of a handler, joined to the answers that it used."""
-        if call.is_left:  # nobody waits for it
+        if call.is_left:  # the client has left
             self.ledger.record_soon(*self._uses(call, "cancelled"))
             return
         ended: Literal["result", "error", "stopped"] = "error" if failed else "result"
