@@ -148,6 +148,15 @@ async def test_one_of_2000_options_is_found_by_typing() -> None:
         assert (await here.decision()).answer == Accepted({"city": "City 1999"})
 
 
+async def test_a_search_that_finds_nothing_stays_and_ends_when_the_person_leaves() -> None:
+    form = Form.by_hand(Choice("size", ["small", "medium"]), Text("name"))
+    async with sitting(form_question(form=form)) as here:
+        await here.press("y", "enter")
+        await here.sees("Nothing contains “y”. Backspace takes it back.", "› Size")
+        await here.press("tab")
+        await here.sees("( ) small", "( ) medium", "› Name")
+
+
 @pytest.mark.shows("D2d")
 async def test_what_the_server_could_not_use_is_said_at_the_field_and_the_rest_is_there() -> None:
     async with sitting(samples.asked_again()) as here:

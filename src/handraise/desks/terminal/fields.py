@@ -179,8 +179,10 @@ class Picker(Widget, can_focus=True):
         self.at = max(0, min(len(self.picks) - 1, self.at + by))
 
     def action_choose(self) -> None:
-        """Pick what is highlighted, if it is not picked, and go on."""
-        if self.picks and not self._several and not self._is_picked(self.picks[self.at]):
+        """Pick what is highlighted, if it is not picked, and go on. A search that finds nothing stays."""
+        if not self.picks:
+            return
+        if not self._several and not self._is_picked(self.picks[self.at]):
             self.action_pick()
         self.post_message(self.GoOn())
 
@@ -200,6 +202,11 @@ class Picker(Widget, can_focus=True):
 
     def action_shorten(self) -> None:
         self.search, self.at = self.search[:-1], 0
+
+    def on_blur(self) -> None:
+        """A search ends when the person leaves the field: all options are in sight again."""
+        highlighted = self.picks[self.at] if self.picks else self._all[0]
+        self.search, self.at = "", self._all.index(highlighted)
 
     def on_key(self, event: events.Key) -> None:
         """Typing searches; where all options stand in one line, a letter picks."""
@@ -253,7 +260,8 @@ class Picker(Widget, can_focus=True):
             if (below := len(self.picks) - 1 - last) > 0:
                 rows[-1] = Text(f"    ↓ {self._language('more_below', count=below + 1)}", "dim")
         if self.search:
-            said = self._language("searching", text=self.search, count=len(self.picks))
+            word = "searching" if self.picks else "search_finds_nothing"
+            said = self._language(word, text=self.search, count=len(self.picks))
             rows.insert(0, Text(f"  {said}", "italic"))
         return Text("\n").join(rows)
 
