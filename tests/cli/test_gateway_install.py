@@ -119,6 +119,24 @@ def test_a_restart_is_advised_for_the_clients_own_file_only(
     assert "gateway" in own.read_text()
 
 
+def test_every_file_that_the_client_reads_is_rewritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "opencode"
+    folder.mkdir()
+    files = [folder / "opencode.json", folder / "opencode.jsonc"]
+    for file, name in zip(files, "ab", strict=True):
+        file.write_text(f'{{"mcp": {{"{name}": {{"type": "local", "command": ["npx"]}}}}}}')
+    (folder / "config.json").write_text("{}")
+    install = ["gateway", "install", "--client", "opencode", "--yes"]
+    assert CliRunner().invoke(app, [*install, "--server", "b"]).exit_code == 0
+    assert ["gateway" in file.read_text() for file in files] == [False, True]
+    assert CliRunner().invoke(app, install).exit_code == 0
+    assert ["gateway" in file.read_text() for file in files] == [True, True]
+    assert (folder / "config.json").read_text() == "{}"
+
+
 def test_what_is_not_rewritten_is_told_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(GOOSE)

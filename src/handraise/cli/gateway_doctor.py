@@ -65,8 +65,8 @@ def doctor(
 
 
 def _examine_all(client: KnownClient, probing: bool) -> list[dict[str, Any]]:
-    """Examine a client's own file and its entries for this folder."""
-    told = [_examine(client, client.path(), probing)]
+    """Examine a client's own files and its entries for this folder."""
+    told = [_examine(client, path, probing) for path in client.paths()]
     for known, path, _ in client.in_folder(Path.cwd()):
         here = _examine(known, path, probing)
         told.append(here if here and (here["servers"] or here["problem"]) else None)

@@ -84,7 +84,10 @@ def _places(
     from handraise.gateway.clients.rewriting import has_any
 
     if not project:
-        return [(client, file or client.path(), False)]
+        own = [(client, path, False) for path in ((file,) if file else client.paths())]
+        return (
+            own if len(own) == 1 else [each for each in own if has_any(client, each[1], servers)] or own[:1]
+        )
     if file is not None:
         raise typer.BadParameter("give --file or --project, not both")
     known = client.in_folder(Path.cwd())

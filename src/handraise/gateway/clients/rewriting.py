@@ -51,8 +51,9 @@ def servers_in(client: KnownClient, text: str) -> tuple[tuple[str, ...], Mapping
 
 
 def has_any(client: KnownClient, path: Path, servers: Collection[str]) -> bool:
-    """Whether one of these servers is in a file."""
-    return any(name in servers for name in servers_in(client, _read(path).decode())[1])
+    """Whether one of these servers is in a file; without names, whether any server is."""
+    names = servers_in(client, _read(path).decode())[1]
+    return any(name in servers for name in names) if servers else bool(names)
 
 
 def plan(

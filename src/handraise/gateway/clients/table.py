@@ -32,7 +32,7 @@ class KnownClient:
     inner: str | None = None
     """The member of an entry that contains command and URL, if they are not in the entry itself."""
     also: tuple[str, ...] = ()
-    """Other names of its file; the first file that exists counts."""
+    """Other names of its file; the client reads all that exist."""
     one_list: bool = False
     """Whether command and arguments are one list."""
     asks: Asks = "nothing"
@@ -47,8 +47,8 @@ class KnownClient:
     folders: str = ""
     """The member of its file that has servers for single folders."""
 
-    def path(self) -> Path:
-        """The path of this user's file."""
+    def paths(self) -> tuple[Path, ...]:
+        """This user's files that exist; the usual one if none does."""
         raw = self.files.get(sys.platform, self.files[""])
         for name in ("APPDATA", "USERPROFILE", "CODEX_HOME", "XDG_CONFIG_HOME"):
             fallback = _FALLBACKS.get(name, "~")
@@ -56,15 +56,15 @@ class KnownClient:
         home = os.environ.get("USERPROFILE" if sys.platform == "win32" else "HOME") or str(Path.home())
         usual = Path(raw.replace("~", home, 1) if raw.startswith("~") else raw)
         candidates = (usual, *(usual.with_name(name) for name in self.also))
-        return next((each for each in candidates if each.exists()), usual)
+        return tuple(each for each in candidates if each.exists()) or (usual,)
 
     def in_folder(self, folder: Path) -> list[tuple[KnownClient, Path, bool]]:
         """Its servers for one folder: how to read the file, its path, and whether the file is shared."""
         found: list[tuple[KnownClient, Path, bool]] = []
         if self.folders:
             own = replace(self, servers=((self.folders, str(folder), "mcpServers"),))
-            found.append((own, self.path(), False))
-        if self.project_file and folder / self.project_file != self.path():
+            found.append((own, self.paths()[0], False))
+        if self.project_file and folder / self.project_file not in self.paths():
             found.append((self, folder / self.project_file, True))
         return found
 
