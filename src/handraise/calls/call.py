@@ -91,11 +91,11 @@ class Call(ABC):
         self._task: asyncio.Task[None] | None = None
         self._scope = anyio.CancelScope()
         self._askers = 0
-        self._waits: set[asyncio.Future[None]] = set()
+        self._waits: list[asyncio.Future[None]] = []
         self._was_told = False
         self._linger: asyncio.TimerHandle | None = None
         self._sending = False
-        self._steps: set[str] = set()
+        self._steps: list[str] = []
         """The keys of the steps that run now."""
         self._ends_after_step = False
         self._kept_until = 0.0
@@ -222,7 +222,7 @@ class Call(ABC):
         """Do work during a question, like waiting for a browser. Raises `Withdrawn` when the client leaves."""
         left = asyncio.get_running_loop().create_future()
         task = begin_task(work)
-        self._waits.add(left)
+        self._waits.append(left)
         try:
             if not self.is_left:
                 await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
@@ -230,7 +230,7 @@ class Call(ABC):
                 raise Withdrawn
             return task.result()
         finally:
-            self._waits.discard(left)
+            self._waits.remove(left)
             task.cancel()
 
     async def ask_in_round(self, key: str, request: Json, timeout: float) -> Json:
@@ -277,11 +277,11 @@ class Call(ABC):
         """Enter this while a step runs that must not run twice. The handler is not ended at a question then."""
         if key in self._steps:
             raise UsageError(f"the step {key!r} is running already; a key names one step of a call")
-        self._steps.add(key)
+        self._steps.append(key)
         try:
             yield
         finally:
-            self._steps.discard(key)
+            self._steps.remove(key)
             if self._ends_after_step:
                 self._end_at_question()
 

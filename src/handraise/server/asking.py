@@ -187,11 +187,11 @@ class Prepared(Generic[R_co]):
         except RuntimeError:
             asked.close()
             raise fitting(UsageError(_NO_LOOP)) from None
-        call.prepared.add(self._task)
+        call.prepared.append(self._task)
         self._task.add_done_callback(self._is_done)
 
     def _is_done(self, task: asyncio.Task[R_co]) -> None:
-        self._call.prepared.discard(task)
+        self._call.prepared.remove(task)
         if not task.cancelled():
             task.exception()  # an author who does not await it does not need the error
         for event in self._coming:

@@ -69,7 +69,7 @@ class ServedCall(Call):
         """The questions of the call that are recorded, by key."""
         self.reading: CallReading = CallReading()
         """Its forms together, for the detector of secrets: three questions may ask for one card."""
-        self.prepared: set[asyncio.Task[Any]] = set()
+        self.prepared: list[asyncio.Task[Any]] = []
         """Questions that were sent early."""
         self.brought: frozenset[str] = frozenset()
         """The keys that the retry of a replayed call answers."""
