@@ -26,8 +26,8 @@ from handraise.calls import Call, Calls
 from handraise.calls.rounds import OpenQuestion, Round
 from handraise.revisions import Revision
 
-WAVES = tuple(steps(calls) for calls in (30, 20, 30))
-"""Calls of each ending in a wave. With eight endings: about 600 calls, and 6,000 in `make soak`.
+WAVES = tuple(steps(calls) for calls in (50, 30, 50))
+"""Calls of each ending in a wave. With eight endings: about 1,000 calls, and 10,000 in `make soak`.
 
 Memory is traced from the second wave on.
 """
