@@ -115,7 +115,11 @@ class ModernRelay(Relay):
         super().__init__(*args, **options)
         self._rounds: OrderedDict[tuple[str | None, ...], RelayedRound] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
-        """The envelope of the client's first request, for calls that a legacy client made."""
+        """The envelope of the client's first request after `server/discover`, for calls that a legacy client made."""
+
+    def falls_back(self, message: Message) -> bool:
+        """Whether the client, which has sent no more than `server/discover`, goes on as a legacy client."""
+        return message.method == "initialize" and not self._begun_with
 
     async def aclose(self) -> None:
         for round_ in self._rounds.values():
@@ -140,7 +144,7 @@ class ModernRelay(Relay):
         return message.with_(params={**message.params, "_meta": meta})
 
     def _take_request(self, message: Message, port: Port) -> RelayedCall:
-        if not self._begun_with:
+        if not self._begun_with and message.method != "server/discover":
             self._begun_with = envelope_of(message.params)
             self.revive()
         if message.method not in NAMED or all(message.params.get(name) is None for name in ROUND):

@@ -26,7 +26,7 @@ from handraise.processes import keep_memory_private
 
 
 class Front:
-    """One client at one port. Its first message shows which era it speaks; a relay for that era serves it."""
+    """One client at one port. Its first message shows which era it speaks, and a relay for that era serves it."""
 
     def __init__(self, link: Link, state: GatewayState, port: Port) -> None:
         self._link = link
@@ -40,11 +40,12 @@ class Front:
 
     def from_client(self, message: Message) -> None:
         """Handle a message from the client."""
-        if self._relay is None:
+        relay = self._relay
+        if relay is None or (isinstance(relay, ModernRelay) and relay.falls_back(message)):
             relay_for_era = ModernRelay if is_modern(message) else LegacyRelay
-            self._relay = relay_for_era(self._link, self._state, self._port)
-            self._relay.on_lost = lambda relay: self.lost.set()
-        self._relay.from_client(message)
+            self._relay = relay = relay_for_era(self._link, self._state, self._port)
+            relay.on_lost = lambda relay: self.lost.set()
+        relay.from_client(message)
 
     def _too_early(self, message: Message) -> None:
         """Refuse a server's request before the client's first message: a question would pass unjudged."""

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from tests.gateway.notes import make_notes
 from tests.gateway.peers import MemoryLink, gateway
+from tests.gateway.wire import ABLE, WireClient, WireServer
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
 
 from handraise.desks.scripted import Line
 from handraise.gateway.bridges.eras import EraLink
-from handraise.gateway.messages import Message, request
+from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY
 from handraise.revisions import Revision
 
@@ -89,3 +90,57 @@ async def test_zero_is_an_id_like_any_other(only: Revision) -> None:
     async with asyncio.timeout(60):
         await told.wait()
     await bridged.aclose()
+
+
+class SlowServer(WireServer):
+    """A server that reads nothing until it has started."""
+
+    started = False
+
+    def send(self, message: Message) -> None:
+        if self.started:
+            super().send(message)
+        else:
+            self.got.append(message)
+
+    def start(self) -> None:
+        self.started = True
+        waiting, self.got = self.got, []
+        for each in waiting:
+            self.send(each)
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["before it is answered", "after that"])
+@pytest.mark.parametrize("behind", [True, False], ids=["a modern server", "a legacy server"])
+async def test_a_client_that_lost_patience_with_discovery_goes_on_with_initialize(
+    behind: bool, early: bool
+) -> None:
+    """Copilot CLI does so after six seconds, and many servers take longer to start."""
+    server = SlowServer(modern=behind)
+    client = WireClient(modern=True, behind=behind, link=EraLink(server))
+    client.ask("hello", "server/discover")
+    if not early:
+        server.start()
+        assert (await client.taken()).result is not None
+    client.say(notice("notifications/cancelled", {"requestId": "hello"}))
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": ABLE,
+        "clientInfo": {"name": "c", "version": "1"},
+    }
+    client.say(request("again", "initialize", params))
+    if early:
+        server.start()
+    greeted = await client.taken()
+    while greeted.id != "again":
+        greeted = await client.taken()
+    assert greeted.result is not None
+    assert greeted.result["protocolVersion"] == "2025-11-25"
+    client.tell("notifications/initialized", {})
+    client.say(request("call", "tools/call", {"name": "echo", "arguments": {}}))
+    call = await server.taken("tools/call")
+    done = {"content": [{"type": "text", "text": "done"}]}
+    server.say(response(call.id, {"resultType": "complete", **done} if behind else done))
+    answered = await client.taken()
+    assert answered.id == "call"
+    assert answered.result == done

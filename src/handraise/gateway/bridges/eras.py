@@ -8,13 +8,14 @@ from typing import Any, Final
 from handraise.gateway.bridges.as_legacy import AsLegacy
 from handraise.gateway.bridges.as_modern import AsModern
 from handraise.gateway.links import Bridge, Link
-from handraise.gateway.messages import ACCOUNT_NEEDED, Message, request
+from handraise.gateway.messages import ACCOUNT_NEEDED, Message, error_response, request
 from handraise.gateway.peers import MODERN, is_modern, says_it_resumes
 
 DISCOVER: Final = "server/discover"
 PATIENCE: Final = 15.0
 """Seconds after which a server that does not answer `server/discover` counts as legacy."""
 _PROBE: Final = "handraise-probe"
+_UNSUPPORTED: Final = error_response(None, -32022, "Unsupported protocol version")
 
 
 class EraLink(Bridge):
@@ -22,6 +23,9 @@ class EraLink(Bridge):
 
     A legacy client's `initialize` shows the server's era. Before a modern client's first call we send
     `server/discover`, because a call must not be made twice.
+
+    A client that waits too long for `server/discover`, as for a server that starts slowly, may send `initialize` then
+    and go on as a legacy client.
     """
 
     def __init__(self, link: Link) -> None:
@@ -30,12 +34,15 @@ class EraLink(Bridge):
         """The link itself or a bridge over it; None until the server's era is known."""
         self._first: Message | None = None
         self._probe: Message | None = None
+        self._client_is_modern = self._server_is_modern = False
         self._waiting: list[Message] = []
         self._patience: asyncio.TimerHandle | None = None
         link.on_message = self._probed
 
     def send(self, message: Message) -> None:
-        if self._to is not None:
+        if self._client_is_modern and message.method == "initialize":
+            self._fall_back(message)
+        elif self._to is not None:
             self._to.send(message)
         elif self._first is not None:
             self._waiting.append(message)
@@ -51,7 +58,7 @@ class EraLink(Bridge):
         await (self._to or self._link).aclose()
 
     def _begin(self, message: Message) -> None:
-        modern = is_modern(message)
+        self._client_is_modern = modern = is_modern(message)
         if not modern and message.method != "initialize":
             self._go_on(self._link, message)
             return
@@ -60,7 +67,7 @@ class EraLink(Bridge):
             self._probe = request(_PROBE, DISCOVER, {"_meta": message.params["_meta"]})
         if modern:
             loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(PATIENCE, lambda: self._go_on(AsModern(self._link), message))
+            self._patience = loop.call_later(PATIENCE, self._take_for_legacy)
         self._link.send(self._probe)
 
     def _probed(self, message: Message) -> None:
@@ -72,20 +79,43 @@ class EraLink(Bridge):
             message.source.resumes = says_it_resumes(message.result or {})
         if _wants_account(message):
             self._begin_again(message)
-        elif not _fits(message, modern=is_modern(first)):
-            self._go_on(AsModern(self._link) if is_modern(first) else AsLegacy(self._link, message), first)
+            return
+        self._server_is_modern = probe.method == DISCOVER and _is_modern_server(message)
+        if self._client_is_modern and not self._server_is_modern:
+            self._go_on(AsModern(self._link), first)
+        elif not self._client_is_modern and probe.method == DISCOVER:
+            self._go_on(self._for_legacy(), first)
+        elif not self._client_is_modern and message.result is None:
+            self._go_on(AsLegacy(self._link, message), first)
         elif probe is first:
             self._go_on(self._link)
             self.on_message(message)
         else:
             self._go_on(self._link, first)
 
+    def _take_for_legacy(self) -> None:
+        """The server did not answer `server/discover` in time."""
+        if self._first is not None:
+            self._go_on(AsModern(self._link) if self._client_is_modern else self._link, self._first)
+
+    def _fall_back(self, message: Message) -> None:
+        """The client goes on with `initialize`. If it is too early to know the server's era, its response shows it."""
+        self._client_is_modern = False
+        if self._to is None:
+            self._first = message
+        else:
+            self._go_on(self._for_legacy(), message)
+
+    def _for_legacy(self) -> Link:
+        """The link for a client that has fallen back."""
+        return AsLegacy(self._link, _UNSUPPORTED) if self._server_is_modern else self._link
+
     def _begin_again(self, message: Message) -> None:
         """The server wants an account first: answer all that waits with that, and probe again with the next message."""
         waiting = [each for each in (self._first, *self._waiting) if each is not None and each.is_request]
         if self._patience is not None:
             self._patience.cancel()
-        self._waiting, self._first, self._probe = [], None, None
+        self._waiting, self._first, self._probe, self._client_is_modern = [], None, None, False
         for each in waiting:
             self.on_message(message.with_(id=each.id))
 
@@ -101,13 +131,10 @@ class EraLink(Bridge):
             to.send(message)
 
 
-def _fits(message: Message, *, modern: bool) -> bool:
-    """Whether the response to the probe shows the client's era."""
-    result = message.result
-    if result is None:
-        return False
-    supported = result.get("supportedVersions")
-    return not modern or (isinstance(supported, list) and MODERN in supported)
+def _is_modern_server(message: Message) -> bool:
+    """Whether the response to `server/discover` is that of a modern server."""
+    supported = (message.result or {}).get("supportedVersions")
+    return isinstance(supported, list) and MODERN in supported
 
 
 def _wants_account(message: Message) -> bool:
