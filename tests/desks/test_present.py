@@ -84,6 +84,20 @@ def test_of_a_link_is_said_what_opening_and_declining_it_mean() -> None:
     assert "notes is told that you agreed to open it, and nothing else." in words
 
 
+@pytest.mark.parametrize(
+    ("asked", "main"),
+    [
+        (form_question("Go on?", Form.by_hand(Flag("answer"))), "yes"),
+        (form_question("Who?", Form.by_hand(Text("name"))), "send"),
+        (link_question(), "open"),
+        (link_question(browsing=True), "done"),
+    ],
+    ids=["a confirmation", "a form", "a link", "a page that is open"],
+)
+def test_one_button_is_the_main_one(asked: Waiting, main: str) -> None:
+    assert [button.act for button in present(asked).buttons if button.main] == [main]
+
+
 @pytest.mark.shows("D1")
 def test_a_confirmation_has_two_buttons_with_the_servers_words_behind_ours() -> None:
     hints = QuestionHints(buttons=Buttons("Delete 47 files", "Keep them"))

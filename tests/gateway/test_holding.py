@@ -291,6 +291,31 @@ async def test_a_cancelled_call_is_withdrawn_when_the_grace_time_is_over(revisio
         assert decision.reason == "the asker went away"
 
 
+async def test_a_call_that_is_cancelled_after_its_answer_has_no_grace_time(revision: Revision) -> None:
+    server, at_work, stopped = Handraise().install(MCPServer("slow")), asyncio.Event(), asyncio.Event()
+
+    @server.tool()
+    async def pay() -> str:
+        to = (await ask.text("To whom?")).or_stop()
+        at_work.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            stopped.set()
+        return f"paid {to}"
+
+    async with (
+        gateway(server=server, options=GRACE, script=LEAVE) as (seen, connect),
+        connect(revision) as client,
+        asyncio.timeout(20),
+    ):
+        calling = asyncio.create_task(client.call_tool("pay", {}))
+        answer(seen, await waiting(seen), answer="ann")
+        await at_work.wait()
+        calling.cancel()
+        await stopped.wait()
+
+
 @pytest.mark.shows("W2", "W3")
 @pytest.mark.parametrize("only", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
 async def test_a_parked_question_leaves_the_desk_when_its_server_waits_no_longer(

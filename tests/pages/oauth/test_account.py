@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from handraise import Handraise, SqliteStore, ask
 from handraise.cli.vault import app as vault_command
-from handraise.errors import SetupError
+from handraise.errors import AccountError, SetupError
 from handraise.pages import Pages
 from handraise.pages.oauth import Account, Endpoints, FromVariable
 from handraise.pages.oauth.account import dump_grant, revoke_stored_grant
@@ -168,6 +168,13 @@ async def test_a_service_without_a_way_to_revoke_is_not_asked(authority: Authori
     place = Account("Quiet", "notes-client", endpoints=quiet)
     assert not await revoke_stored_grant(dump_grant(place, grant(authority)))
     assert not await revoke_stored_grant({"secret": "typed"})
+
+
+async def test_without_the_client_secret_the_author_is_told_how_to_revoke(authority: Authority) -> None:
+    place = account(authority, client_secret="written in the program")
+    with pytest.raises(AccountError, match="FromVariable"):
+        await revoke_stored_grant(dump_grant(place, grant(authority)))
+    assert authority.revoked == []
 
 
 async def test_no_client_secret_is_kept_with_a_token(authority: Authority) -> None:
