@@ -2,10 +2,10 @@
 
     python -m tests.mutations --count 200 --seed 1 --json results.json --minutes 5
 
-Each change is made in a copy of `src`. The tests of its package run against the copy: first those that mirror the
-module, then the others that are quick, then the slow ones and those with strangers. A change is noticed when a test
-fails or the tests do not end. The last lines are a table by package. Call it again with the same file of results: it
-goes on where it ended.
+Each change is made in `src` and taken back, because some tests start programs that know no other place. The tests of
+its package run: first those that mirror the module, then the others that are quick, then the slow ones and those with
+strangers. A change is noticed when a test fails or the tests do not end. The last lines are a table by package. Call
+it again with the same file of results: it goes on where it ended. Leave the tree alone meanwhile, or use a worktree.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ import ast
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -159,29 +157,27 @@ def steps(mutation: Mutation) -> Iterator[tuple[list[Path], str, list[Path]]]:
         yield [package], marks, nearest
 
 
-def noticed_by(mutation: Mutation, copy: Path) -> str | None:
+def noticed_by(mutation: Mutation) -> str | None:
     """The test that noticed the change; None when all passed."""
-    target = copy / "handraise" / mutation.path.relative_to(PACKAGE)
-    target.write_bytes(mutation.applied())
+    before, after = mutation.path.read_bytes(), mutation.applied()
+    mutation.path.write_bytes(after)
     try:
-        for paths, marks, before in steps(mutation):
-            failed = _first_failure(
-                copy, *map(str, paths), "-m", marks, *(f"--ignore={each}" for each in before)
-            )
+        for paths, marks, done in steps(mutation):
+            failed = _first_failure(*map(str, paths), "-m", marks, *(f"--ignore={each}" for each in done))
             if failed is not None:
                 return failed
         return None
     finally:
-        shutil.copy(mutation.path, target)
+        mutation.path.write_bytes(before)
 
 
-def _first_failure(copy: Path, *arguments: str) -> str | None:
-    """The name of the first test that fails on this copy of `src`."""
+def _first_failure(*arguments: str) -> str | None:
+    """The name of the first test that fails now."""
     options = ["-q", "-x", "--tb=no", "-rfE", "--hypothesis-profile", "inner", "-n", "3", "--reruns", "1"]
     with subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": ""},
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -217,25 +213,18 @@ def main() -> None:
         results = json.loads(given.json.read_text())
     known = {each["change"] for each in results}
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
-        copy.chmod(0o755)  # some tests look at it as another user
-        shutil.copytree(PACKAGE, copy / "handraise")
-        for mutation in picked:
-            start = time.monotonic()
-            if str(mutation) in known or start - began > given.minutes * 60:
-                continue
-            noticed = noticed_by(mutation, copy)
-            took = round(time.monotonic() - start)
-            results.append(
-                {"package": mutation.package, "noticed": noticed, "change": str(mutation), "seconds": took}
-            )
-            print(
-                f"[{len(results)}/{len(picked)}] {mutation}\n    {noticed or 'NOT NOTICED'} ({took} s)",
-                flush=True,
-            )
-            if given.json is not None:
-                given.json.write_text(json.dumps(results, indent=1))
+    for mutation in picked:
+        start = time.monotonic()
+        if str(mutation) in known or start - began > given.minutes * 60:
+            continue
+        change, noticed = str(mutation), noticed_by(mutation)
+        took = round(time.monotonic() - start)
+        results.append({"package": mutation.package, "noticed": noticed, "change": change, "seconds": took})
+        print(
+            f"[{len(results)}/{len(picked)}] {change}\n    {noticed or 'NOT NOTICED'} ({took} s)", flush=True
+        )
+        if given.json is not None:
+            given.json.write_text(json.dumps(results, indent=1))
     tried: Counter[str] = Counter()
     noticed_in: Counter[str] = Counter()
     for each in results:
