@@ -21,6 +21,7 @@ from handraise.desks.remote import RemoteQueue, reply_to
 from handraise.desks.web import WebDesk
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, Declined
+from handraise.secrets import SecretFinding
 
 pytestmark = pytest.mark.stranger
 
@@ -159,6 +160,25 @@ async def test_seven_fields_with_one_mistake_are_sent_again_without_retyping(
     assert isinstance(answer, Accepted)
     assert answer.data is not None
     assert (answer.data["project"], answer.data["budget_eur"]) == ("answer 0", 12.5)
+
+
+@pytest.mark.shows("D2", "D2b")
+@SOME_LOOKS
+async def test_a_second_look_has_its_send_button_in_sight(room: Room, look: dict[str, Any]) -> None:
+    doubt = SecretFinding("project", 2, "otp", "This may be asking for a one-time code.", doubtful=True)
+    await room.put(samples.seven(secrets=(doubt,)).warned((doubt.reason,)))
+    person = await sit_down(room, look)
+    await open_question(person, look)
+    for at, text in enumerate(("839 201", "Ada", "Bob", "Graz", "12", "Work", "12.5")):
+        await write(person, look, f"#f{at}", text)
+    await ready(person, look)
+    await push(person, look, "button[value=send]")
+    await expect(person.page.locator(".review")).to_contain_text("839 201")
+    for control in ("button[value=send]", "button[value=decline]", "button[value=cancel]"):
+        await in_sight(person.page.locator(control))
+    await ready(person, look)
+    await push(person, look, "button[value=send]")
+    await person.heading("Sent")
 
 
 @pytest.mark.shows("D2f", "D2b")
