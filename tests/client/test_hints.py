@@ -71,7 +71,8 @@ async def test_a_servers_deadline_reaches_the_desk_and_ends_the_question(revisio
     waiting = await first(queue)
     assert waiting.deadline is not None
     assert waiting.deadline <= time.time() + 0.2
-    answer = dumped(await answering)
+    async with asyncio.timeout(20):
+        answer = dumped(await answering)
     assert answer == {"action": "cancel", "_meta": {"handraise/refused": "expired"}}
     assert queue.decide(waiting.id, Decision(Accepted({"answer": True}))) == "too late"
 

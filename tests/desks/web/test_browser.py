@@ -120,8 +120,11 @@ async def test_from_the_notice_to_an_answered_confirmation_are_two_clicks(
     await open_question(person, look)
     assert await person.page.evaluate("window.scrollY") == 0
     box = await person.page.locator("blockquote").bounding_box()
+    who = await person.page.locator(".who").bounding_box()
     assert box is not None
-    assert box["y"] < SIZES[look["size"]][1] * 0.2, "the question comes first"
+    assert who is not None
+    assert box["y"] < who["y"], "the question comes first"
+    assert box["y"] < SIZES[look["size"]][1] * 0.2
     assert await size_of(person.page, "blockquote") > 1.2 * await size_of(person.page, "body")
     for control in ("button[value=yes]", "button[value=no]", "button[value=decline]", "button[value=cancel]"):
         await in_sight(person.page.locator(control))
@@ -401,7 +404,7 @@ async def test_a_question_is_declined_or_cancelled(room: Room, way: str, answer:
 async def test_every_way_to_decide_is_in_sight_from_the_first_line_of_the_longest_question(
     room: Room, size: tuple[int, int]
 ) -> None:
-    await room.put(samples.hostile())
+    await room.put(samples.form(message=samples.HOSTILE))
     person = await room.come_in(viewport={"width": size[0], "height": size[1]})
     await person.open()
     assert await person.page.evaluate("window.scrollY") == 0
