@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -343,6 +344,28 @@ def test_the_report_is_one_page(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert handraise("report", "-o", str(out)).exit_code == 0
     assert out.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.shows("O8", "G6")
+def test_a_no_is_shown_found_and_reported_as_a_no(path: Path, tmp_path: Path) -> None:
+    async def write() -> None:
+        ledger = Ledger.at(path)
+        trail = a_trail(ledger, 10)
+        await ledger.record(trail.asked())
+        await ledger.record(trail.decided("accept", "human", content={"which": False}, said_no=True))
+        await ledger.aclose()
+
+    asyncio.run(write())
+    assert "said no by human" in handraise("show").output.splitlines()[-1]
+    for action, numbers in (("said_no", [7]), ("accept", [2, 4])):
+        lines = handraise("show", "--json", "--action", action).output.splitlines()
+        assert [json.loads(line)["number"] for line in lines] == numbers
+    out = tmp_path / "report.html"
+    assert handraise("report", "-o", str(out)).exit_code == 0
+    said = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", out.read_text()))
+    assert "1 said no 25%" in said
+    assert "2 accepted 50%" in said
+    assert "the person answered a confirmation with no" in said
 
 
 FOLLOW = """

@@ -10,11 +10,14 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from tests.client.hosts import ADA, NOTES, OpenGate
+from mcp.server.mcpserver import MCPServer
+from tests.client.hosts import ADA, NOTES, OpenGate, host
 
+from handraise import Handraise, ask
 from handraise.client import Consent
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.headless import HeadlessDesk
+from handraise.desks.scripted import Line
 from handraise.policy import CancelIt, PolicyRuling
 from handraise.questions import Accepted, Buttons
 from handraise.revisions import Revision
@@ -68,9 +71,28 @@ async def test_a_servers_deadline_reaches_the_desk_and_ends_the_question(revisio
     waiting = await first(queue)
     assert waiting.deadline is not None
     assert waiting.deadline <= time.time() + 0.2
-    answer = dumped(await answering)
+    async with asyncio.timeout(20):
+        answer = dumped(await answering)
     assert answer == {"action": "cancel", "_meta": {"handraise/refused": "expired"}}
     assert queue.decide(waiting.id, Decision(Accepted({"answer": True}))) == "too late"
+
+
+@pytest.mark.shows("D2e")
+@pytest.mark.parametrize("revision", Revision)
+async def test_the_timeout_of_a_question_is_the_deadline_at_the_desk(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("files"))
+
+    @server.tool()
+    async def tidy() -> str:
+        """Gives the person three seconds."""
+        return str(await ask.confirm("Delete 47 files?", timeout=3))
+
+    before = time.time()
+    async with host(server, revision, [Line("accept", {"answer": True})]) as here:
+        await here.client.call_tool("tidy", {})
+    (event,) = here.events
+    assert event.waiting.deadline is not None
+    assert before < event.waiting.deadline <= event.waiting.asked_at + 3
 
 
 async def test_a_server_cannot_lengthen_the_time_of_the_desk() -> None:

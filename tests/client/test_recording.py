@@ -23,7 +23,7 @@ from handraise.client.recording import MOST_REFUSALS, Circumstances, HostRecorde
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
-from handraise.forms import Form, Text
+from handraise.forms import Flag, Form, Text
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.ledger.events import ClientRecord
 from handraise.ledger.maintenance import LedgerVerdict, verify
@@ -151,6 +151,15 @@ async def test_every_decision_is_recorded_as_what_it_was(
     assert (decided.kind, decided.action, decided.decided_by) == ("decided", action, by)
     assert decided.answer is None
     assert decided.reasons == ((decision.reason,) if decision.reason else ())
+
+
+@pytest.mark.shows("O8")
+async def test_no_to_a_confirmation_is_recorded_as_said_no(ledger: Ledger) -> None:
+    confirmation = FormQuestion("Delete 47 files?", Form.by_hand(Flag("answer")))
+    for answer in (False, True):
+        await asked(consent_with(ledger), confirmation, Decision(Accepted({"answer": answer})))
+    decided = [event for event in await events_of(ledger) if event.kind == "decided"]
+    assert [event.outcome for event in decided] == ["said_no", "accept"]
 
 
 @pytest.mark.shows("G7", "O2")

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import mcp_types as types
@@ -34,7 +34,7 @@ from handraise.forms import DEFAULT_LIMITS, Flag, Limits, Text
 from handraise.questions import Buttons, FormQuestion, QuestionHints, UrlQuestion, with_reasons
 from handraise.revisions import Revision
 from handraise.server.client_requests import FormRequest, Unusable, UrlRequest
-from handraise.wire import parse_question
+from handraise.wire import REFUSALS, RefusalCode, dump_refusal, parse_question
 
 ORDER = accept(item="tea", count=2, gift=False)
 RUNS = count()
@@ -417,6 +417,7 @@ async def test_questions_that_ask_for_a_card_together_are_refused(revision: Revi
 async def test_a_polite_end_claims_nothing_about_the_tool_and_is_no_failure_in_the_log(
     framework: str, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)  # the SDK calls a tool failed at this level
     made: Any = MCPServer("desk") if framework == "MCPServer" else FastMCP("desk")
     server = Handraise().install(made)
 
@@ -431,6 +432,7 @@ async def test_a_polite_end_claims_nothing_about_the_tool_and_is_no_failure_in_t
     assert said.startswith("The person")
     assert "nothing was done" not in said.lower()
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert not [line for line in caplog.messages if "failed" in line or "rror" in line]
 
 
 @pytest.mark.shows("O10")
@@ -543,6 +545,30 @@ def test_on_2025_06_18_our_desks_get_right_values_that_the_schema_cannot_carry()
     params = request.dump(Revision.JUNE_2025, 3, again)["params"]
     assert "default" not in params["requestedSchema"]["properties"]["city"]
     assert parse_question(params, Revision.JUNE_2025).hints.last_answer == {"city": "Graz", "soon": True}
+
+
+@pytest.mark.shows("O9", "D2f")
+@pytest.mark.parametrize("code", get_args(RefusalCode))
+async def test_a_question_that_no_person_was_shown_is_no_cancel(
+    revision: Revision, code: RefusalCode
+) -> None:
+    server = Handraise().install(MCPServer("files"))
+
+    @server.tool()
+    async def tidy() -> str:
+        """Tells what it believes."""
+        try:
+            return repr(await ask.confirm("Delete 47 files?"))
+        except HandraiseError as error:
+            return f"{type(error).__name__}: {error.args[0] if error.args else ''}"
+
+    told: Any = types.ElicitResult.model_validate({"action": "cancel", "_meta": dump_refusal(code)})
+    async with connect(server, revision, Person(told)) as client:
+        said = text_of(await client.call_tool("tidy", {}))
+    if code == "expired":
+        assert said.startswith("Expired: ")
+    else:
+        assert said == f"Failed: nobody was asked: {REFUSALS[code]}"
 
 
 @pytest.mark.shows("N5")

@@ -137,10 +137,14 @@ async def test_a_decision_that_is_faster_than_a_person_reads_is_the_clients(
         assert (decided.kind, decided.decided_by, decided.latency) == ("decided", by, int(seconds * 1000))
 
 
-async def test_no_to_a_confirmation_stays_an_accept_in_the_ledger(revision: Revision, ledger: Ledger) -> None:
+@pytest.mark.shows("O8")
+async def test_no_to_a_confirmation_is_an_accept_on_the_wire_and_said_no_in_the_ledger(
+    revision: Revision, ledger: Ledger
+) -> None:
     async with host(server(ledger), revision, [Line("accept", {"answer": False})]) as here:
         assert text_of(await here.client.call_tool("sure")) == "Declined"
-    assert (await events_of(ledger))[1].action == "accept"
+    decided = (await events_of(ledger))[1]
+    assert (decided.action, decided.outcome) == ("accept", "said_no")
 
 
 @pytest.mark.shows("G7")

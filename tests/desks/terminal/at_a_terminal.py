@@ -19,6 +19,7 @@ ASKED: dict[str, Callable[[], Waiting]] = {
     "form": lambda: form_question("Is that so?", Form.by_hand(Text("name"))),
     "empty": lambda: form_question("Is that so?", Form.by_hand()),
     "abandoned": lambda: form_question("Is that so?", Form.by_hand()),
+    "goes on": lambda: form_question("Is that so?", Form.by_hand()),
     "confirm": samples.confirm,
     "noisy": samples.confirm,
     "seven": samples.seven,
@@ -46,10 +47,13 @@ async def main(kind: str) -> None:
     decision = await queue.put(ASKED[kind]())
     if noise is not None:
         noise.cancel()
-    if kind != "abandoned":
+    if kind not in ("abandoned", "goes on"):
         sitting.cancel()
         await asyncio.gather(sitting, return_exceptions=True)
     print(f"DECIDED {type(decision).__name__} {decision.answer!r}", flush=True)
+    if kind == "goes on":
+        await asyncio.sleep(3)  # the desk closes its screen by itself meanwhile
+        print("AFTERWARDS", flush=True)
 
 
 if __name__ == "__main__":

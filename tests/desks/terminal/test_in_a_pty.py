@@ -105,6 +105,16 @@ def test_a_program_that_ends_without_a_word_leaves_the_terminal_as_it_was() -> N
         here.sees("\x1b[?1049l")
 
 
+def test_what_a_program_prints_right_after_the_answer_is_not_wiped_with_the_screen() -> None:
+    with terminal("goes on", "xterm-256color") as here:
+        here.sees("More")
+        time.sleep(1.0)
+        here.types(F5)
+        here.sees("\x1b[?1049l")
+        here.sees("DECIDED Decision Accepted(data={})")
+        here.sees("AFTERWARDS")
+
+
 @pytest.mark.shows("O4")
 def test_on_the_whole_screen_escape_alone_cancels() -> None:
     with terminal("empty", "xterm-256color") as here:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.command import HANDRAISE
 from tests.pane import Pane, pane
 
 pytestmark = [pytest.mark.slow, pytest.mark.stranger]
@@ -94,3 +96,45 @@ def test_logs_and_prints_have_a_place_of_their_own_and_are_not_lost() -> None:
         time.sleep(0.2)
         pane.keys("y")
         pane.sees("DECIDED Decision Accepted(data={'answer': True})", "of a server")
+
+
+SERVER = """
+import sys, threading, time
+from mcp.server.mcpserver import MCPServer
+from handraise import Handraise, ask
+server = Handraise().install(MCPServer("files"))
+
+def make_noise():
+    for number in range(1000):
+        print("log line", number, "of a server", file=sys.stderr, flush=True)
+        time.sleep(0.1)
+
+@server.tool()
+async def tidy() -> str:
+    threading.Thread(target=make_noise, daemon=True).start()
+    return f"Asked: {await ask.confirm('Delete 47 files?')}"
+
+server.run()
+"""
+
+
+@pytest.mark.shows("D2b")
+def test_the_log_of_a_server_that_was_started_is_not_drawn_over_the_screen(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    python, server = sys.executable, str(tmp_path / "server.py")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm-256color"}
+    command = [*HANDRAISE, "call", "tidy", "--name", "files", "--", python, server]
+    with pane(command, tmp_path, environment) as made:
+        desk = Desk(made.socket)
+        desk.ready()
+        desk.sees("log lines, F10")
+        lines = desk.screen()
+        assert lines[1].strip() == "█ Delete 47 files?"
+        assert not [line for line in lines if "of a server" in line]
+        desk.keys("F10")
+        desk.sees("of a server")
+        desk.keys("Escape")
+        desk.sees("Delete 47 files?")
+        time.sleep(0.2)
+        desk.keys("n")
+        desk.sees("Asked: Declined(by='answer')")

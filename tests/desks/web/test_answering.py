@@ -634,6 +634,16 @@ async def test_the_first_paragraph_of_a_long_question_stays_large(
     assert (found and re.sub("<.*?>", "", found[1]).strip()) == lead
 
 
+@pytest.mark.shows("D10")
+async def test_a_date_is_picked_in_the_browsers_own_control(office: Office) -> None:
+    form = Form.by_hand(Text("day", format="date"), Text("when", format="date-time"))
+    [path] = await office.put(replace(samples.short(), question=FormQuestion("When?", form)))
+    response = await office.visitor.get(path)
+    assert re.findall(r'<input [^>]*?type="([\w-]+)" id="f\d"', response.text) == ["date", "datetime-local"]
+    assert await send(office, path, {"f0": "somewhen", "f1": ""}) == 422
+    assert 'type="text" id="f0" name="f0" value="somewhen"' in office.visitor.page, "a browser would drop it"
+
+
 async def test_a_date_and_time_stays_in_its_control_after_a_reload(office: Office) -> None:
     form = Form.by_hand(Text("when", format="date-time"), Text("name", min_length=3))
     [path] = await office.put(replace(samples.short(), question=FormQuestion("When?", form)))

@@ -21,6 +21,7 @@ from handraise.desks.remote import RemoteQueue, reply_to
 from handraise.desks.web import WebDesk
 from handraise.policy import Policy
 from handraise.questions import Accepted, Cancelled, Declined
+from handraise.secrets import SecretFinding
 
 pytestmark = pytest.mark.stranger
 
@@ -119,8 +120,11 @@ async def test_from_the_notice_to_an_answered_confirmation_are_two_clicks(
     await open_question(person, look)
     assert await person.page.evaluate("window.scrollY") == 0
     box = await person.page.locator("blockquote").bounding_box()
+    who = await person.page.locator(".who").bounding_box()
     assert box is not None
-    assert box["y"] < SIZES[look["size"]][1] * 0.2, "the question comes first"
+    assert who is not None
+    assert box["y"] < who["y"], "the question comes first"
+    assert box["y"] < SIZES[look["size"]][1] * 0.2
     assert await size_of(person.page, "blockquote") > 1.2 * await size_of(person.page, "body")
     for control in ("button[value=yes]", "button[value=no]", "button[value=decline]", "button[value=cancel]"):
         await in_sight(person.page.locator(control))
@@ -159,6 +163,25 @@ async def test_seven_fields_with_one_mistake_are_sent_again_without_retyping(
     assert isinstance(answer, Accepted)
     assert answer.data is not None
     assert (answer.data["project"], answer.data["budget_eur"]) == ("answer 0", 12.5)
+
+
+@pytest.mark.shows("D2", "D2b")
+@SOME_LOOKS
+async def test_a_second_look_has_its_send_button_in_sight(room: Room, look: dict[str, Any]) -> None:
+    doubt = SecretFinding("project", 2, "otp", "This may be asking for a one-time code.", doubtful=True)
+    await room.put(samples.seven(secrets=(doubt,)).warned((doubt.reason,)))
+    person = await sit_down(room, look)
+    await open_question(person, look)
+    for at, text in enumerate(("839 201", "Ada", "Bob", "Graz", "12", "Work", "12.5")):
+        await write(person, look, f"#f{at}", text)
+    await ready(person, look)
+    await push(person, look, "button[value=send]")
+    await expect(person.page.locator(".review")).to_contain_text("839 201")
+    for control in ("button[value=send]", "button[value=decline]", "button[value=cancel]"):
+        await in_sight(person.page.locator(control))
+    await ready(person, look)
+    await push(person, look, "button[value=send]")
+    await person.heading("Sent")
 
 
 @pytest.mark.shows("D2f", "D2b")
@@ -381,7 +404,7 @@ async def test_a_question_is_declined_or_cancelled(room: Room, way: str, answer:
 async def test_every_way_to_decide_is_in_sight_from_the_first_line_of_the_longest_question(
     room: Room, size: tuple[int, int]
 ) -> None:
-    await room.put(samples.hostile())
+    await room.put(samples.form(message=samples.HOSTILE))
     person = await room.come_in(viewport={"width": size[0], "height": size[1]})
     await person.open()
     assert await person.page.evaluate("window.scrollY") == 0
