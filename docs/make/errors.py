@@ -70,7 +70,7 @@ _DRAWN: Final = re.compile(r"^ {4}([│├└─ ]*)(\w+)(?: +(.+))?$", re.MULTI
 INTRODUCTION: Final = """\
 Look up an error: its cause, its remedy, and the sentence that the other side reads. All errors are in one tree, in
 `handraise.errors`. Each class has a stable `code` and one public sentence. The other side reads only that sentence.
-`str(error)` is for your log and may say more.
+`error.reason` is for your log and may say more.
 """
 
 ENDING: Final = f"""\

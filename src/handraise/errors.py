@@ -33,7 +33,7 @@
     └── LedgerError                a record that is invalid, or that cannot be written
 
 Each class has a stable `code`, and one constant `public` sentence. The other
-side learns only that. `str(error)` is for the log and the author.
+side learns only that. `error.reason` is for the log and the author.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class HandraiseError(Exception):
     """Whether the other side may read the whole message, which was written for it, instead of `public`."""
 
     @property
+    def reason(self) -> str:
+        """The whole message. In a tool `str(error)` is only the public sentence: frameworks show it to the client."""
+        return str(self.args[0]) if self.args else self.public
+
+    @property
     def category(self) -> str:
         """How a call ended, in one word for programs; it travels in the result's `_meta`."""
         return self.code
@@ -64,7 +69,7 @@ class HandraiseError(Exception):
 
 def sentence(error: HandraiseError) -> str:
     """The part of an error that the other side may read."""
-    return str(error.args[0]) if error.tells_all else error.public
+    return error.reason if error.tells_all else error.public
 
 
 def is_text_of(text: str, error: HandraiseError) -> bool:

@@ -381,7 +381,7 @@ async def test_an_answer_is_not_used_when_the_world_changed_while_the_person_tho
         try:
             answer = await ask.confirm("Delete the note?", still=still_there)
         except Stale as changed:
-            return f"stale: {changed.args[0]}"
+            return f"stale: {changed.reason}"
         return "deleted" if isinstance(answer, Accepted) else "kept"
 
     def gone(_params: Any) -> types.ElicitResult:
@@ -560,7 +560,7 @@ async def test_a_question_that_no_person_was_shown_is_no_cancel(
         try:
             return repr(await ask.confirm("Delete 47 files?"))
         except HandraiseError as error:
-            return f"{type(error).__name__}: {error.args[0] if error.args else ''}"
+            return f"{type(error).__name__}: {error.reason}"
 
     told: Any = types.ElicitResult.model_validate({"action": "cancel", "_meta": dump_refusal(code)})
     async with connect(server, revision, Person(told)) as client:

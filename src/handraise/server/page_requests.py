@@ -151,7 +151,7 @@ class PageAsking(Asking[R]):
                     self._dumped.update(asked.dump(call.revision))
         except HandraiseError as error:
             if isinstance(error, SetupError):
-                logger.error("%s", error.args[0])  # the client gets one constant sentence, which says less
+                logger.error("%s", error.reason)  # the client gets one constant sentence, which says less
             raise call.raisable(error) from error.__cause__
         self._has_link.set()
         return partial(ask_until_valid, call, asked, replace(options, key=key))

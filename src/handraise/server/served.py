@@ -288,7 +288,7 @@ def fitting(error: E) -> E:
     if call is None:
         return error
     if isinstance(error, DefinitionError | UsageError):
-        logger.error("%s", error.args[0])  # the client learns one sentence, which says less
+        logger.error("%s", error.reason)  # the client learns one sentence, which says less
     return call.raisable(error)
 
 
