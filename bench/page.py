@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from bench.ask_http import ROOT
+from bench.gateway_cost import write_gateway_cost
 from bench.measure import OURS, OUT, Bench, Figures, Ratio, Table, readable
 from bench.parts import PARTS, Part
 from bench.ratio_chart import ratio_chart
@@ -64,7 +65,9 @@ def write_page() -> None:
     if (OUT / "scale.svg").exists():
         (PICTURES / "bench-scale-sizes.svg").write_text((OUT / "scale.svg").read_text())
     PAGE.write_text(page(measured))
-    write_sizing({bench.part: bench for bench in measured})
+    by_part = {bench.part: bench for bench in measured}
+    write_sizing(by_part)
+    write_gateway_cost(by_part)
 
 
 def page(measured: Sequence[Bench]) -> str:
