@@ -28,21 +28,21 @@ _SHORT: Final = {
 }
 _WAYS: Final = {
     "directly, own dialog": "the client starts the server; somebody sits at the client's terminal",
-    "gateway, own dialog": "the client starts the gateway, which starts the server; somebody sits at the client's terminal",
+    "gateway, own dialog": "the client starts the gateway, and that starts the server; somebody sits at its terminal",
     "directly": "the client starts the server; nobody sees the client",
     "gateway": "the client starts the gateway; nobody sees the client",
     "gateway over HTTP": "the client connects to a gateway that runs already; nobody sees the client",
     "gateway, short limit": "the client gives up before the person answers, and the model makes the same call again",
 }
 _HEAD: Final = """
-Find your client, and see whether it can ask you. If it cannot, the [gateway](gateway.md) asks you at a desk. The gateway
-reads from each connection what the client declares, and never from this page. `handraise gateway doctor` shows the
-clients on your machine.
+Find your client, and see whether it can ask you. If it cannot, the [gateway](gateway.md) asks you at a desk. The
+gateway does not use this page: it reads from each connection what the client declares. `handraise gateway doctor` shows
+the clients on your machine.
 
 ## Clients that were run
 
-We ran each client against a server that asks in every way, with a stand-in for its model. `make clients` runs them again.
-Forms came with revision 2025-06-18, links with 2025-11-25.
+We ran each client against a server that asks in every way, with a stand-in for its model. `make clients` runs them
+again. Forms came with revision 2025-06-18, links with 2025-11-25.
 
 """
 _CELLS: Final = """

@@ -84,7 +84,7 @@ def names_page() -> str:
 def _page() -> Iterator[str]:
     yield "# Names"
     yield NOTICE
-    yield "Every public name: its purpose, and code that was run. Anything that is not here is ours to change."
+    yield "Look up a public name: its purpose, and code that uses it. We may change any name that is not on this page."
     yield "## handraise"
     for title, (example, names) in SECTIONS.items():
         yield f"### {title}"
