@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from bench.ask_http import ROOT
+from bench.gateway_cost import write_gateway_cost
 from bench.measure import OURS, OUT, Bench, Figures, Ratio, Table, readable
 from bench.parts import PARTS, Part
 from bench.ratio_chart import ratio_chart
@@ -19,10 +20,10 @@ SLOWER: Final = 1.1
 """From which ratio on we say that we are slower."""
 NOTICE: Final = "<!-- Made by `make bench` from what it measured; edits here are lost. -->\n"
 INTRODUCTION: Final = """
-Find out what Handraise costs in time and memory, compared with the same job without it.
+Find out how much time and memory Handraise costs, compared with the same job without it.
 
-A ratio of 0.50 means that Handraise takes half as long as the other, 1/12.5 that it takes a 12.5th of the time. Compare
-ratios, because times depend on the machine. A *bar* is a limit that we set ourselves.
+A ratio of 0.50 means that Handraise takes half as long as the other program. A ratio of 1/12.5 means that it takes a
+12.5th of the time. Compare ratios, because times depend on the machine. A *bar* is a limit that we set ourselves.
 """
 HOW: Final = """## How we measure
 
@@ -32,8 +33,8 @@ $ make bench
 $ python -m bench forms urls
 ```
 
-The first command runs every part and writes this page, in at most {minutes:g} minutes. The second runs the parts that
-it names. Leave the machine alone meanwhile. Each part writes its figures to `bench/out/PART.json`.
+The first command runs every part and writes this page, in at most {minutes:g} minutes. The second command runs only
+the parts that it names. Do not use the machine meanwhile. Each part writes its figures to `bench/out/PART.json`.
 
 | exit status | meaning |
 |---|---|
@@ -45,12 +46,12 @@ it names. Leave the machine alone meanwhile. Each part writes its figures to `be
 
 - Handraise and the other programs run in turns, in many rounds. In one round both meet the machine in the same state. A
   ratio is the median of the ratios of all rounds.
-- The cost of asking is the processor time of client and server together, on one processor. With two, a virtual machine
-  spends up to a third of a call on waking up the other one.
-- Two processes of the very same server differ by up to a tenth. So each program has several processes that take turns:
-  24 in memory, 12 over stdio, 7 over HTTP.
-- On a machine that others use too, a ratio of asking differs by a few hundredths from run to run, over stdio by up to
-  a tenth. A bar that is just met may be missed the next time.
+- The cost of asking is the processor time of client and server together, on one processor. With two processors, a
+  virtual machine spends up to a third of a call on waking up the second one.
+- Two processes of the same server differ by up to a tenth. So each program has several processes that take turns: 24 in
+  memory, 12 over stdio, 7 over HTTP.
+- If others use the machine too, a ratio of asking differs by a few hundredths from run to run, over stdio by up to a
+  tenth. If a run just meets a bar, the next run may miss it.
 """
 
 
@@ -64,7 +65,9 @@ def write_page() -> None:
     if (OUT / "scale.svg").exists():
         (PICTURES / "bench-scale-sizes.svg").write_text((OUT / "scale.svg").read_text())
     PAGE.write_text(page(measured))
-    write_sizing({bench.part: bench for bench in measured})
+    by_part = {bench.part: bench for bench in measured}
+    write_sizing(by_part)
+    write_gateway_cost(by_part)
 
 
 def page(measured: Sequence[Bench]) -> str:

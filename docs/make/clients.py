@@ -28,44 +28,46 @@ _SHORT: Final = {
 }
 _WAYS: Final = {
     "directly, own dialog": "the client starts the server; somebody sits at the client's terminal",
-    "gateway, own dialog": "the client starts the gateway, which starts the server; somebody sits there, too",
+    "gateway, own dialog": "the client starts the gateway, and that starts the server; somebody sits at its terminal",
     "directly": "the client starts the server; nobody sees the client",
     "gateway": "the client starts the gateway; nobody sees the client",
     "gateway over HTTP": "the client connects to a gateway that runs already; nobody sees the client",
     "gateway, short limit": "the client gives up before the person answers, and the model makes the same call again",
 }
 _HEAD: Final = """
-Find your client to see how it asks you. Where it cannot, the gateway does. The gateway goes by the client's own words
-when it connects, never by this page. `handraise gateway doctor` shows the clients on your machine.
+Find your client, and see whether it can ask you. If it cannot, the [gateway](gateway.md) asks you at a desk. The
+gateway does not use this page: it reads from each connection what the client declares. `handraise gateway doctor` shows
+the clients on your machine.
 
 ## Clients that were run
 
-Each ran against a server that asks in every way, with a stand-in for its model. `make clients` does it again. Forms are
-part of revision 2025-06-18 and later, links of 2025-11-25 and later.
+We ran each client against a server that asks in every way, with a stand-in for its model. `make clients` runs them
+again. Forms came with revision 2025-06-18, links with 2025-11-25.
 
 """
 _CELLS: Final = """
-## The end of each question
+## How each question ended
 
 | word | meaning |
 |---|---|
 | client | the person answered in the client's own dialog, and the model got the result |
 | desk | the person answered at the desk, and the model got the result |
-| told | no answer came, or none that could be used, and the model is told so |
+| told | there was no answer, or no answer that could be used; the model reads that |
 | **failed** | none of these |
-| – | does not arise on this way, or the client cannot do it |
+| – | this case does not exist here, or the client cannot do it |
 
-A client with a dialog does not run directly without a person: it decides alone there, as its line above says.
+Each client was connected in several ways. A client with a dialog was not run directly without a person, because it then
+answers by itself, as its line above says.
 
 """
 _REST: Final = """
 ## Clients that were not run
 
-These lines repeat the documentation of each client.
+These lines come from the documentation of each client.
 
 """
 _FOOT: Final = """
-The TypeScript SDK's client and Inspector's `mcpdo` run in `make test`, in front of the gateway.
+`make test` runs two more clients with the gateway: the TypeScript SDK's client, and Inspector's `mcpdo`.
 """
 
 

@@ -21,7 +21,7 @@ def commands_page() -> str:
     return "".join(
         [
             f"# Commands\n\n{NOTICE}\n",
-            "Look up every command. `handraise COMMAND --help` prints the same. A server's command follows `--`.\n",
+            "Look up a command. `handraise COMMAND --help` prints the same text. A server's command follows `--`.\n",
             *(_section(words, command) for words, command in command_tree()),
         ]
     )

@@ -18,7 +18,7 @@ from handraise.policy.settings import SETTINGS
 SOURCE: Final = Path(__file__).parents[2] / "src" / "handraise"
 
 VARIABLES: Final = {
-    "HANDRAISE_CLIENT_SECRET": "The secret to the gateway's `--client-id`.",
+    "HANDRAISE_CLIENT_SECRET": "The client secret that belongs to the gateway's `--client-id`.",
     "HANDRAISE_CONFIG": "The configuration file to read, instead of the one in your configuration directory.",
     "HANDRAISE_DESK_SECRET": "The client secret with which a shared gateway signs people in at its desk.",
     "HANDRAISE_GATEWAY_HOLD": "The same as `gateway.hold` in the file; every key of `[gateway]` has a variable.",
@@ -26,9 +26,9 @@ VARIABLES: Final = {
     "HANDRAISE_NODE_URL": "Removed. A server does not start while it is set; use sticky routing.",
     "HANDRAISE_LINES": "Any value: the terminal desk uses plain lines instead of the full screen.",
     "HANDRAISE_STORE": "Where questions are kept: the path of an SQLite file, or a PostgreSQL address.",
-    "HANDRAISE_STORE_KEYS": "Keys of a store, separated by spaces. The first one encrypts, all of them decrypt.",
+    "HANDRAISE_STORE_KEYS": "Keys of a store, separated by spaces. The first key encrypts. All keys decrypt.",
     "HANDRAISE_VAULT_KEY": "The vault's keys, as `handraise vault new-key` prints them, the newest first.",
-    "HANDRAISE_VAULT_KEY_FILE": "The file with the vault's keys, one a line; readable by you only.",
+    "HANDRAISE_VAULT_KEY_FILE": "The file with the vault's keys, one on each line. Only you can read it.",
 }
 """The purpose of each of our variables."""
 
@@ -39,7 +39,7 @@ OTHERS: Final = {
     "XDG_CONFIG_HOME": "Where the configuration directory is, on Linux.",
     "XDG_DATA_HOME": "Where the data directory is, on Linux: your rules, the ledger, the gateway's questions.",
     "NO_COLOR": "Any value: no colours in the terminal.",
-    "DISPLAY, WAYLAND_DISPLAY": "Without one of them no browser is opened and no notification shown, on Linux.",
+    "DISPLAY, WAYLAND_DISPLAY": "Without one of them, Handraise opens no browser and shows no notice, on Linux.",
 }
 """The variables of the system that change what Handraise does."""
 
@@ -52,7 +52,10 @@ def configuration_page() -> str:
 def _page() -> Iterator[str]:
     meanings = option_meanings()
     yield f"# Configuration\n\n{NOTICE}"
-    yield "Every setting is optional. [Policy](../policy.md#the-configuration-file) says where the file is.\n"
+    yield (
+        "Look up a setting. Every setting is optional. "
+        "[Policy](../policy.md#the-configuration-file) says where the file is.\n"
+    )
     yield "## handraise.toml\n"
     for group, settings in groupby(SETTINGS, lambda setting: setting.key.rpartition(".")[0]):
         yield f"### {f'[{group}]' if group else 'At the top'}\n"

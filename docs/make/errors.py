@@ -16,7 +16,7 @@ from handraise.server.endings import fault_of
 
 NEXT: Final = {
     "HandraiseError": "Catch this class to catch every error of Handraise.",
-    "DefinitionError": "Correct the question in your code; the log names the place.",
+    "DefinitionError": "Correct the question in your code. The log names the place.",
     "FormError": "Correct the field that it names. The protocol carries only flat fields of plain types.",
     "SecretInForm": "Ask with `ask.secret` on a page; see [pages](../pages.md).",
     "UnsafeUrl": "Send an https link without credentials, personal data or a pre-signed key; see `.reasons`.",
@@ -68,9 +68,9 @@ _DRAWN: Final = re.compile(r"^ {4}([│├└─ ]*)(\w+)(?: +(.+))?$", re.MULTI
 """A line of the tree: its branches, the class, and what that is about."""
 
 INTRODUCTION: Final = """\
-Look up an error: its cause, its remedy, and the sentence that the other side reads. All errors are in one tree, in
+Look up an error: its cause, the next step, and the sentence that the other side reads. All errors are in one tree, in
 `handraise.errors`. Each class has a stable `code` and one public sentence. The other side reads only that sentence.
-`error.reason` is for your log and may say more.
+`error.reason` is for your log, and may say more.
 """
 
 ENDING: Final = f"""\
@@ -82,8 +82,8 @@ ENDING: Final = f"""\
 | a prompt or a resource | the JSON-RPC error that is named below |
 | a tool, if it is `NotSupported` on 2026-07-28 | the JSON-RPC error too: [messages](../wire/cannot-be-asked.md) |
 
-Two classes have a word of their own in place of the code: a `Stopped` call is `user_declined` or `user_cancelled`, and
-`GuardRefused` names the reason.
+Two classes have another word in place of the code. For `Stopped` it is `user_declined` or `user_cancelled`. For
+`GuardRefused` it is the reason.
 """
 
 

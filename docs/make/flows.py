@@ -35,12 +35,13 @@ FLOWS: Final = (
         "form",
         "A form",
         "greet",
-        "See how one question with one field travels, and its answer.",
+        "See how a question with one field travels, and how its answer comes back.",
         {"": call("greet", accept(answer="Ada"), says="Hello Ada")},
         {
             JUNE: "The client declares `elicitation` once, when it connects. The server sends a request while the call "
             "runs. There is no `mode`: every question is a form.",
-            NOVEMBER: "The same, but the client declares its modes (form, URL), and the question names one.",
+            NOVEMBER: "The same as before, with two differences: the client declares its modes (form, URL), and the "
+            "question names its mode.",
             JULY: "The server sends no requests. The client says in each request what it can be asked. The question is "
             "the result of the call. The client calls again with the answer and the `requestState` that it got.",
         },
@@ -50,7 +51,7 @@ FLOWS: Final = (
         "two-questions",
         "Two questions",
         "order",
-        "See how a tool asks twice and does something in between. It does that once, on every revision.",
+        "See how a tool asks twice, and makes a reservation in between. On every revision it makes only one.",
         {
             "": call(
                 "order",
@@ -60,10 +61,10 @@ FLOWS: Final = (
             )
         },
         {
-            JUNE: "Two requests from the server, one after the other, inside one call.",
-            NOVEMBER: "Two requests from the server, one after the other, inside one call.",
-            JULY: "Three calls. Each round has its own `requestState`, which is used once. The tool waits in between; "
-            "nothing in it runs again.",
+            JUNE: "The server sends two requests, one after the other, inside one call.",
+            NOVEMBER: "The server sends two requests, one after the other, inside one call.",
+            JULY: "The client calls three times. Each round has its own `requestState`, which works once. The tool "
+            "waits in between, and nothing in it runs again.",
         },
     ),
     Flow(
@@ -88,26 +89,26 @@ FLOWS: Final = (
         "cannot-be-asked",
         "A client that cannot be asked",
         "greet",
-        "See how a call ends when the client did not declare `elicitation`. No question is sent, and the tool gets "
-        "`NotSupported`, which this tool does not catch. With the [gateway](gateway.md), the person is asked anyway.",
+        "See how a call ends when the client did not declare `elicitation`. The server sends no question, and `ask` "
+        "raises `NotSupported`. This tool does not catch it. With the [gateway](gateway.md), a desk asks the person.",
         {"": call_unasked},
         {
-            JUNE: "A tool result that says what is missing, for the model to tell the person.",
-            NOVEMBER: "A tool result that says what is missing, for the model to tell the person.",
-            JULY: "Error -32021 with the capabilities that the request needs.",
+            JUNE: "The tool result says what is missing, so that the model can tell the person.",
+            NOVEMBER: "The tool result says what is missing, so that the model can tell the person.",
+            JULY: "The call ends with error -32021. Its data names the capabilities that the request needs.",
         },
     ),
     Flow(
         "link",
         "A link",
         "checkout",
-        "See how a link travels, and how the client learns that the person is done. `accept` means that they agreed to "
-        "open the link, not that they are done. The tool goes on when the shop's own web server calls `complete`.",
+        "See how a link travels, and how the client learns that the person is done. `accept` means only that the "
+        "person agreed to open the link. The tool goes on when the shop's own web server calls `complete`.",
         {"": pay},
         {
             JUNE: "This revision has no links, so the tool gets `NotSupported`.",
             NOVEMBER: "The question has an `elicitationId`. When the person is done, the client that was asked gets "
-            "`notifications/elicitation/complete`, then the result.",
+            "`notifications/elicitation/complete`, and then the result.",
             JULY: "There is no notice. The server answers the retry when the person is done.",
         },
     ),
@@ -121,7 +122,7 @@ FLOWS: Final = (
             JUNE: "This revision has no links, so the tool gets `NotSupported`.",
             NOVEMBER: "The call ends with error -32042, which lists the links. The client calls again after the "
             "completion notice, or when the person says that they are done.",
-            JULY: "There is no -32042. The links come in an input-required round like any other.",
+            JULY: "This revision has no error -32042. The links come in an input-required round, like other questions.",
         },
     ),
     Flow(
@@ -131,24 +132,24 @@ FLOWS: Final = (
         "See how a server learns which folders it may use. The client answers from its configuration and asks nobody.",
         {"": tell_roots},
         {
-            JUNE: "`roots/list`, a request from the server.",
-            NOVEMBER: "`roots/list`, a request from the server.",
-            JULY: "`roots/list` inside the round. It is deprecated on this revision, but works.",
+            JUNE: "The server sends the request `roots/list`.",
+            NOVEMBER: "The server sends the request `roots/list`.",
+            JULY: "`roots/list` comes inside the round. It is deprecated on this revision, but works.",
         },
     ),
     Flow(
         "gateway",
         "Through the gateway",
         "greet",
-        "See how the [gateway](../gateway.md) asks when the client cannot. You see the client's side of it. "
-        "The call is held (usually 45 seconds, here almost none), then parked. The person answers at the desk; these "
-        "messages do not show that. The model gets the result with a ticket. A ticket is not enough to answer. "
-        "`my notes` is the user's name for the server.",
+        "See how the [gateway](../gateway.md) asks when the client cannot. These are the messages between client and "
+        "gateway. The gateway holds the call (usually for 45 seconds, here only for a moment) and then parks it. The "
+        "person answers at the desk; no message here shows that. The model gets the result with a ticket. The ticket "
+        "is not enough to answer. `my notes` is the user's name for the server.",
         {"": park_and_resume},
         {
-            JUNE: "Two ordinary tool calls.",
-            NOVEMBER: "Two ordinary tool calls.",
-            JULY: "Two ordinary tool calls.",
+            JUNE: "The client makes two ordinary tool calls.",
+            NOVEMBER: "The client makes two ordinary tool calls.",
+            JULY: "The client makes two ordinary tool calls.",
         },
     ),
 )

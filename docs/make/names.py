@@ -62,8 +62,8 @@ PARTS: Final = {
     "pages.oauth": ("connect.md",),
     "vault": ("vault.md",),
     "client": ("hosts.md",),
-    "desks": ("desks.md",),
-    "policy": ("policy.md",),
+    "desks": ("desks.md", "terminal.md"),
+    "policy": ("policy.md", "policy-rules.md", "headless.md"),
     "guards": ("guards.md", "sql-guard.md"),
     "guards.sql": ("sql-guard.md",),
     "ledger": ("ledger.md", "ledger-proof.md"),
@@ -84,7 +84,7 @@ def names_page() -> str:
 def _page() -> Iterator[str]:
     yield "# Names"
     yield NOTICE
-    yield "Every public name: its purpose, and code that was run. Anything that is not here is ours to change."
+    yield "Look up a public name: its purpose, and code that uses it. We may change any name that is not on this page."
     yield "## handraise"
     for title, (example, names) in SECTIONS.items():
         yield f"### {title}"

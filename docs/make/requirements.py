@@ -13,12 +13,12 @@ from tests.requirements import PARTS, claims_below, own_files
 TESTS = Path(__file__).parents[2] / "tests"
 
 INTRODUCTION = """\
-Find out what Handraise promises, and which tests show it. Each line is the first sentence of a requirement;
-`tests/requirements.py` has the whole text. MUST and SHOULD are the specification's own words. A is revision 2025-06-18,
-B is 2025-11-25, C is 2026-07-28.
+Look up a promise of Handraise, and the tests that show it. Each line is the first sentence of a requirement.
+`tests/requirements.py` has the whole text, in short notes for contributors. MUST and SHOULD are the specification's own
+words. A is revision 2025-06-18, B is 2025-11-25, C is 2026-07-28.
 
-The last column names the folders of `tests/` that show it. A test names what it shows with
-`@pytest.mark.shows("N1")`: search for an id to see its tests. A requirement without a test fails the test run.
+The last column names the folders of `tests/` with tests for the requirement. To see them, search for its id: a test
+says `@pytest.mark.shows("N1")`. A requirement without a test fails the test run.
 """
 
 

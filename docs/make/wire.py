@@ -17,9 +17,9 @@ from handraise.revisions import Revision
 from handraise.trace import Trace
 
 INTRODUCTION: Final = """\
-See the messages between a client and a server when somebody is asked, on each revision. Every page is a real run of one
-small server. [See the messages](../trace.md) says how to record your own. `→` goes to the server, `←` to the client.
-Ids are numbered and times left out, so that a page changes only when the behaviour does.
+See the messages between a client and a server when the server asks, on each revision. Every page shows a real run of
+one small server. [See the messages](../trace.md) says how to record your own. `→` goes to the server, `←` to the
+client. Ids are numbers, and times are left out. So a page changes only when the messages change.
 
 The specification has the rules, under "Elicitation" for
 [2025-06-18](https://modelcontextprotocol.io/specification/2025-06-18/client/elicitation),

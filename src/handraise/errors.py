@@ -10,7 +10,7 @@
     │   ├── NotSupported           nobody could be asked in this mode
     │   ├── Expired                nobody answered in time
     │   ├── Withdrawn              the asker went away
-    │   └── Failed                 the client answered with an error or with garbage
+    │   └── Failed                 the client answered with an error, or with something that is no answer
     ├── CallError                  a round that does not fit its call
     │   ├── StateRefused           a requestState that is forged, belongs to somebody else, or was used
     │   ├── NotReplayable          the suspended tool is gone and may not run again
@@ -18,7 +18,7 @@
     │   ├── TooManyQuestions       one call asked more often than it may
     │   ├── NoRoom                 the server takes no more waiting questions
     │   └── UnusableAnswer         the person's answers did not fit the form, again and again
-    ├── CompletionRefused          a URL question that is over already, or whose finisher is unknown
+    ├── CompletionRefused          a URL question that is over already, or that an unknown person wants to finish
     ├── AccountError               the service of an account cannot be reached, or answers wrongly
     ├── Stopped                    the tool ended the call politely after a decline or a cancel
     ├── Stale                      the subject of the question changed while the person thought
@@ -26,7 +26,7 @@
     ├── PasskeyRefused             a passkey that does not prove that its person is there
     ├── OutsideBoundary            a file that lies outside of the roots, or a link that may lead there
     ├── UsageError                 Handraise was called in the wrong place, or with a wrong value
-    ├── SetupError                 something to install or to configure is missing
+    ├── SetupError                 an installation or a configuration is missing
     ├── StoreError                 the store could not keep or give back a record
     │   ├── AnswerNotKept          an answer arrived and could not be kept; its question still waits
     │   └── StepNotKept            a `once` step was done, and its result could not be kept
@@ -99,7 +99,7 @@ class SecretInForm(DefinitionError):
     """A form that asks for a secret. Secrets are asked for on a page."""
 
     code = "secret_in_form"
-    public = "This server tried to ask for a secret in a form; the question was not sent."
+    public = "This server tried to ask for a secret in a form. The question was not sent."
 
     def __init__(self, message: str, *, field: str, kind: str) -> None:
         super().__init__(f"{field}: {message}")
@@ -111,7 +111,7 @@ class UnsafeUrl(DefinitionError):
     """A link that no question may carry."""
 
     code = "unsafe_url"
-    public = "This server tried to send a link that is not safe; the question was not sent."
+    public = "This server tried to send a link that is not safe. The question was not sent."
 
     def __init__(self, message: str, *, reasons: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -139,8 +139,8 @@ class NoAnswer(HandraiseError):
 
 
 _NOT_THIS: Final = (
-    "This needs an answer from the person, and their client cannot {missing}. Nothing was decided. Tell them so; they "
-    "can use a client that can or connect through the Handraise gateway."
+    "This needs an answer from the person, and their client cannot {missing}. Nothing was decided. Tell them so. They "
+    "can use a client that can, or connect through the Handraise gateway."
 )
 
 
@@ -150,7 +150,7 @@ class NotSupported(NoAnswer):
     code = "not_supported"
     public: str = (
         "This needs an answer from the person, and their client cannot ask them. Nothing was decided. "
-        "Tell them so; they can use a client that supports elicitation or connect through the Handraise gateway."
+        "Tell them so. They can use a client that supports elicitation, or connect through the Handraise gateway."
     )
 
     def __init__(self, mode: Mode, message: str | None = None, *, missing: str | None = None) -> None:
@@ -217,7 +217,7 @@ class NotReplayable(CallError):
     """The suspended tool is gone (restart, other node) and is not `@replayable`. Nobody used the answer."""
 
     code = "not_replayable"
-    public = "The paused call is gone and may not run again by itself. The answer was not used. Call the tool again."
+    public = "The waiting call is gone and may not run again by itself. The answer was not used. Call the tool again."
 
 
 class Ambiguous(NotReplayable):
@@ -225,8 +225,8 @@ class Ambiguous(NotReplayable):
 
     code = "ambiguous"
     public = (
-        "The paused call is gone and may not run again by itself. It is not known how far it got. "
-        "Look at what was done before you call the tool again."
+        "The waiting call is gone and may not run again by itself. Nobody knows how far it got. "
+        "Check its effects before you call the tool again."
     )
 
 
@@ -254,7 +254,7 @@ class UnusableAnswer(CallError):
 
 
 class CompletionRefused(HandraiseError):
-    """A URL question that is over already, or whose finisher is unknown."""
+    """A URL question that is over already, or that an unknown person wants to finish."""
 
     code = "completion_refused"
     public = "This cannot be finished here."
@@ -264,7 +264,9 @@ class AccountError(HandraiseError):
     """The service of an account that a person connects cannot be reached, or does not answer as it should."""
 
     code = "account"
-    public = "The service of the person's account could not be reached or answered wrongly. Try again later."
+    public = (
+        "The service of the person's account could not be reached, or its answer was wrong. Try again later."
+    )
 
 
 class Stopped(HandraiseError):
@@ -342,11 +344,11 @@ class UsageError(HandraiseError):
     """Handraise was called in the wrong place, or with a value that it cannot take."""
 
     code = "usage"
-    public = "This server asks in a way that cannot work; its author has to mend that."
+    public = "This server asks in a way that cannot work. Its author has to correct that."
 
 
 class SetupError(HandraiseError):
-    """Something to install or to configure is missing. The message says what and how."""
+    """An installation or a configuration is missing. The message says what to install or configure, and how."""
 
     code = "setup"
     public = "This server is not set up to ask."
@@ -371,8 +373,8 @@ class StepNotKept(StoreError):
 
     code = "step_not_kept"
     public = (
-        "A step of this call was done, and its result could not be kept safely, so the call did not go on. "
-        "Look at what was done before you call again."
+        "This call did a step, but its result could not be kept safely. So the call did not go on. "
+        "Check the effects of that step before you call again."
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.docs.snippets import ROOT
 
 PACKAGE = ROOT / "src" / "handraise"
-FILES = ["CONTRIBUTING.md", "docs/architecture.md", "SECURITY.md", "CHANGELOG.md"]
+FILES = ["CONTRIBUTING.md", "docs/architecture.md", "SECURITY.md", "CHANGELOG.md", "RELEASING.md"]
 TARGETS = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
 MADE = {"dist/", "site/", "README.md", ".venv"}
 PATH = re.compile(r"`([\w./-]+(?:\.(?:py|toml|md|html)|/))`((?:,? ?`\w+`)*)")
@@ -51,7 +51,7 @@ def test_every_package_is_on_the_map() -> None:
     assert not [name for name in packages if f"`{name}/`" not in text_of("docs/architecture.md")]
 
 
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", ".github/pull_request_template.md"])
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "RELEASING.md", ".github/pull_request_template.md"])
 def test_every_target_that_contributors_are_told_of_exists(name: str) -> None:
     named = set(re.findall(r"(?:`|\$ )make ([a-z]+)", text_of(name)))
     assert named

@@ -22,7 +22,6 @@ def test_the_examples_have_nothing_against_them() -> None:
 WRONG_ON_PURPOSE = {
     "docs/comparison.md": {"HR501"},  # the ways of asking that are not elicitation
     "docs/migration.md": {"HR401", "HR402"},  # what one migrates from
-    "docs/tutorial.md": {"HR101", "HR203"},  # a secret in a form, which is refused
 }
 """The pages that show how not to do it, and what is found in them."""
 

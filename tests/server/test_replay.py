@@ -158,7 +158,7 @@ async def test_a_step_that_was_done_and_could_not_be_kept_is_told_so(
         breaks_once(monkeypatch, store, "append")
         ended = await go_on(rounds, "order", first, answer="tea")
         assert ended["isError"]
-        assert "Look at what was done before you call again" in text_of(ended)
+        assert "Check the effects of that step before you call again" in text_of(ended)
         assert ended["_meta"]["handraise/category"] == "step_not_kept"
         assert await go_on(rounds, "order", first, answer="tea") == ended
     assert effects() == ["run", "charged for tea"]

@@ -62,10 +62,9 @@ def form(
 ) -> None:
     """May a person be asked this?
 
-    Takes the params of an `elicitation/create` (message, requestedSchema) and says allow, warn,
-    doubtful or refuse, and the words that led to each finding. A form that breaks the protocol or asks for a secret is
-    refused. Doubtful: it may be asking for one.
-    A list is the questions of one call: they are judged together.
+    The input is the params of an `elicitation/create` (message, requestedSchema). The verdict is allow, warn, doubtful
+    or refuse, with the words that led to each finding. Refuse: the form breaks the protocol or asks for a secret.
+    Doubtful: it may be asking for a secret. A list of forms counts as the questions of one call.
     """
     from handraise.cli.verdicts import judge_question
 
@@ -81,8 +80,8 @@ def answer(
 ) -> None:
     """Is this a good answer?
 
-    Takes {"requestedSchema", "content"} and lists every problem at once, and any secret that was
-    typed into the form.
+    The input is {"requestedSchema", "content"}. The command lists all problems, and every secret that was typed into
+    the form.
     """
     from handraise.cli.verdicts import judge_answer
 

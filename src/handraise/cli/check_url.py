@@ -54,8 +54,8 @@ def url(
 ) -> None:
     """Is this link what it seems?
 
-    Says ok, warn or danger, why, and the form in which a browser would open it. The JSON is
-    {"url", "context": {"transport", "server_host"}}; without a context, the options count.
+    The command says ok, warn or danger, and why. It also shows the address that a browser would open. As JSON, the
+    input is {"url", "context": {"transport", "server_host"}}. Without a context, the options count.
 
     Exit status: 0 when nothing is a danger, 1 when something is, 2 for wrong use.
     """

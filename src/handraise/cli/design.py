@@ -46,8 +46,8 @@ def design(
 ) -> None:
     """Should this tool ask, and how?
 
-    Proposes when to ask, the message, the form, the step after each answer, how often, form or page,
-    and the code. Says when asking is wrong: the model could ask in the chat, an error would settle it, it only reads.
+    It proposes when to ask, the message, form or page, the fields, the step after each answer, and the code. If the
+    tool should not ask, it says why: the model could ask in the chat, an error would be enough, or the tool only reads.
     """
     if (target is None) == (tool is None):
         raise typer.BadParameter("name either MODULE:FUNCTION or --tool NAME with a server")

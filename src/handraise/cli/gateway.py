@@ -36,9 +36,9 @@ EXAMPLES = """Examples:
   handraise gateway --config servers.json
   handraise gateway --http 127.0.0.1:8765 -- python server.py
 
-Options that are not given come from the environment (HANDRAISE_GATEWAY_HOLD for --hold, and so on; HANDRAISE_STORE for
---store), then from `[gateway]` and `[store]` in handraise.toml, then from the defaults. `handraise gateway doctor`
-shows each value and its source.
+If you leave an option out, its value comes from the environment (HANDRAISE_GATEWAY_HOLD for --hold, and so on;
+HANDRAISE_STORE for --store), then from `[gateway]` and `[store]` in handraise.toml, then from the defaults. `handraise
+gateway doctor` shows each value and its source.
 
 Exit status: the server's own over stdio, 0 otherwise; 2 for wrong use or a server that cannot be started.
 """
@@ -96,7 +96,7 @@ def gateway(
         float | None,
         typer.Option(
             "--too-fast",
-            help="If the client declines within so many seconds, nobody saw the question, and our desk asks you; 0.5 "
+            help="If the client declines within so many seconds, nobody can have read it, so our desk asks you; 0.5 "
             "by default.",
         ),
     ] = None,
@@ -149,8 +149,8 @@ def gateway(
         typer.Option(
             "--unsafe-network",
             metavar="CIDR",
-            help="A private network in which authorization servers may be. Otherwise the gateway goes only to public "
-            "addresses that a server names. May be given several times.",
+            help="A private network in which authorization servers may be; may be repeated. Of the addresses that a "
+            "server names, the gateway otherwise uses only public ones.",
         ),
     ] = None,
 ) -> None:

@@ -23,7 +23,8 @@ EXAMPLES = """Examples:
   handraise gateway install --client claude-code --project
   handraise gateway install --client cursor --undo
 
-Exit status: 0 when it is done or nothing was to do, 1 when you said no, 2 for wrong use or a file that cannot be used.
+Exit status: 0 when it is done or there was nothing to do, 1 when you said no, 2 for wrong use or a file that cannot be
+used.
 """
 
 
@@ -37,7 +38,7 @@ def install(
     ],
     server: Annotated[
         list[str] | None,
-        typer.Option("--server", metavar="NAME", help="Only this server; may be given several times."),
+        typer.Option("--server", metavar="NAME", help="Only this server; may be repeated."),
     ] = None,
     file: Annotated[
         Path | None,
@@ -55,8 +56,9 @@ def install(
 ) -> None:
     """Put the gateway in front of the servers of a client.
 
-    Rewrites the client's configuration: shows every command in full and asks before it writes. The file as it was is
-    kept in your own data directory. Comments and layout stay, and so does every entry that it does not understand.
+    It rewrites the client's configuration. Before it writes, it shows every command in full and asks you. It keeps a
+    copy of the old file in your data directory. It does not change comments, layout, or entries that it does not
+    understand.
     """
     try:
         if client not in CLIENTS:

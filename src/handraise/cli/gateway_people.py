@@ -22,8 +22,8 @@ EXAMPLES = """Examples:
   handraise gateway --http 127.0.0.1:8765 --people people.json \\
       --public-url https://gate.example.com --config servers.json
 
-A person has a token in their client's configuration, and signs in to their desk with a link of their own. Changes count
-at once, also for a gateway that is running.
+A person has a token in their client's configuration, and signs in to their desk with a link of their own. A running
+gateway follows changes at once.
 
 Exit status: 0 when it is done; 2 for wrong use or a file that cannot be used.
 """

@@ -26,8 +26,9 @@ ERASE_EXAMPLES = """Examples:
   handraise ledger erase --person alice
   handraise ledger erase --record 4711
 
-Exit status: 0 when they are erased, 1 when there is no such event, 3 when they are deleted but still on the disk,
-because another connection reads the ledger. Then run the command again later.
+Exit status: 0 when they are erased, 1 when there is no such event, 2 when nothing was removed (the command says why),
+3 when they are deleted but still on the disk, because another connection reads the ledger. Then run the command again
+later.
 """
 RETAIN_EXAMPLES = """Examples:
 
@@ -49,9 +50,9 @@ def erase(
         typer.Option("--record", metavar="NUMBER", help="One record, by its number; may be repeated."),
     ] = None,
 ) -> None:
-    """Erase what was asked and answered, for good.
+    """Erase the contents of questions and answers, for good.
 
-    The keys that could decrypt it are deleted too. The ledger still proves that a question was asked and decided.
+    It also deletes the keys that could decrypt them. The ledger still proves that a question was asked and decided.
     """
     if (person is None) == (not record):
         raise typer.BadParameter("say whose contents: either --person or --record")
@@ -97,7 +98,7 @@ def retain(
 ) -> None:
     """Remove events that are too old, with their contents. Their hashes stay, so that the rest can still be proved.
 
-    A signed note says how many were removed. So nobody without the ledger's key can remove events unnoticed.
+    A signed note says how many events were removed. So nobody without the ledger's key can remove events unnoticed.
     """
     from handraise.ledger.history import parse_span
 
@@ -145,11 +146,11 @@ def verify(
 ) -> None:
     """Find out whether the ledger was changed.
 
-    It says one of three things. Sound: every record is what was written, and none is missing. Broken: lists each
-    changed, removed, added, swapped, cut off, rebuilt or restored entry, with its place. Unproven: nothing was
-    found, but without the ledger's key or a checkpoint nothing is proved.
+    There are three verdicts. Sound: nobody changed a record, and none is missing. Broken: somebody changed, removed,
+    added, swapped, cut off, rebuilt or restored records; it lists each of them with its place. Unproven: it found no
+    change, but without the ledger's key or a checkpoint it proves nothing.
 
-    A person who has the key can rebuild the ledger. Only a checkpoint that was kept elsewhere shows that: give one.
+    A person who has the key can rebuild the ledger. Only a checkpoint that was kept elsewhere shows that, so give one.
     Without the key, a checkpoint proves the records up to it.
     """
     notes = [note for file in checkpoint or () for note in _read(file)]

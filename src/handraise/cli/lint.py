@@ -19,7 +19,7 @@ EXAMPLES = """Examples:
   handraise lint --explain HR402
 
 \b
-A line that is right as it is ends with a comment:
+To accept a line as it is, end it with a comment:
   # handraise: ignore[HR501]
 
 Exit status: 0 when nothing is found, 1 when something is, 2 for wrong use.
@@ -51,9 +51,9 @@ def lint(
 ) -> None:
     """Find mistakes in how a server asks.
 
-    Reads Python source without importing or running it: secrets in forms, answers nobody looks at, unsafe
-    links, questions that fail on a newer revision, destructive tools that never ask, questions not worth asking.
-    How large a question may be is in the `[forms]` table of handraise.toml.
+    It reads Python source, and imports and runs nothing. It finds secrets in forms, answers that nobody looks at,
+    unsafe links, questions that fail on a newer revision, destructive tools that never ask, and questions that a tool
+    should not ask. The `[forms]` table of handraise.toml says how large a question may be.
     """
     from handraise.errors import UsageError
     from handraise.lint import RuleSelection, lint_paths

@@ -105,8 +105,9 @@ def why(
 
     With --tool: would a guard ask before this call?
 
-    Takes the params of an `elicitation/create`, a form or a link, and asks every rule. Limits depend on what
-    was asked before and are not part of it. With --tool it takes the arguments of a call and asks every guard.
+    The input is the params of an `elicitation/create`, for a form or a link. The command shows how each rule judges
+    them. It leaves out limits, because they depend on earlier questions. With --tool, the input is the arguments of a
+    call, and the command shows what each guard does.
 
     Exit status: 0 when it would be shown, or for any call; 1 when it is refused; 2 for wrong use.
     """

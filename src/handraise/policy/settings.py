@@ -39,8 +39,8 @@ class Settings:
     default: AskingRule = setting(  # noqa: RUF009
         "allow",
         OneOf("allow", "mute", "block"),
-        "Whether servers may ask that no rule names. "
-        "Mute refuses without a word at the desk, block says that one tried.",
+        "Whether a server may ask that no rule names. "
+        "With block, the desk says that it tried. With mute, the desk says nothing.",
     )
     forms: FormSettings = field(default=None)  # type: ignore[assignment]  # the preset's, when not given
     links: LinkSettings = field(default_factory=LinkSettings)

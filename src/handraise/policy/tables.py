@@ -71,7 +71,7 @@ class FormSettings:
     doubtful: Literal["allow", "warn", "refuse"] = setting(
         "warn",
         OneOf("allow", "warn", "refuse"),
-        "A form that may be asking for a credential or payment data, though it does not say so.",
+        "A form that may be asking for a credential or payment data, but does not say so.",
     )
     urls_in_text: Literal["warn", "refuse"] = setting(
         "warn",
@@ -108,10 +108,10 @@ class LinkSettings:
     """Which links may be offered. Dangerous ones are always refused."""
 
     doubtful: Literal["warn", "refuse"] = setting(
-        "warn", OneOf("warn", "refuse"), "A link that has something odd about it, though it may be honest."
+        "warn", OneOf("warn", "refuse"), "A link that looks odd, but may be honest."
     )
     only: tuple[str, ...] = setting(
-        (), DOMAINS, "Refuse links to any other domain than these and their subdomains; empty: any domain."
+        (), DOMAINS, "Allow links only to these domains and their subdomains. Empty: any domain."
     )
     brands: tuple[str, ...] = setting(
         (), DOMAINS, "Domains of your own to protect against imitation, beside the well-known ones."
@@ -130,7 +130,7 @@ class LimitSettings:
     quiet_after_decline: float = setting(
         5.0,
         Seconds(0, 3600),
-        "Seconds for which a server may not ask after a decline; doubled with each further decline in a row, "
+        "Seconds for which a server may not ask after a decline. The time doubles with each further decline in a row, "
         "up to an hour.",
     )
 
@@ -142,8 +142,8 @@ class DeskSettings:
     passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
         (),
         SomeOf("guards", "typed", "shared"),
-        "Questions that you can accept only at the web desk, with your passkey: guards and questions that only want a "
-        "yes, confirmations that you type, all questions at a shared desk.",
+        "Questions that you can accept only with your passkey, at the web desk. guards: guards, and questions that "
+        "only want a yes. typed: confirmations that you type. shared: all questions at a shared desk.",
     )
 
 
@@ -163,7 +163,9 @@ class HeadlessSettings:
         own_file_only=True,
     )
     hook_timeout: float = setting(30.0, Seconds(0.1, 3600), "Seconds after which the command is stopped.")
-    reason: str = setting("Nobody is here to answer.", SENTENCE, "The recorded reason when it is cancelled.")
+    reason: str = setting(
+        "Nobody is here to answer.", SENTENCE, "The reason that the ledger records for such a cancel."
+    )
 
     def decision(self) -> Headless:
         """The rule as a value to act on."""
@@ -189,7 +191,7 @@ class LedgerSettings:
     checkpoint_file: str = setting(
         "",
         FILE_NAME,
-        "A file, best on another disk or machine, to which every signed checkpoint is appended too.",
+        "A file that gets every signed checkpoint too. Choose one on another disk or machine.",
         own_file_only=True,
     )
     checkpoint_command: tuple[str, ...] = setting(
@@ -211,17 +213,20 @@ class GatewaySettings:
         "When to ask at our desk: if the client does not ask (auto), always, or never (none).",
         own_file_only=True,
     )
-    hold: float = setting(45.0, Seconds(0, 3600), "Seconds for which a call is held before it is parked.")
+    hold: float = setting(
+        45.0, Seconds(0, 3600), "Seconds for which the gateway holds a call before it parks it."
+    )
     wait: float = setting(86400.0, Seconds(0, _MONTH), "Seconds for which a question waits for you.")
     grace: float = setting(
         600.0,
         Seconds(0, 86400),
-        "Seconds for which a question at our desk can still be answered after the client cancelled its call.",
+        "Seconds for which you can still answer at our desk after the client cancelled the call.",
     )
     too_fast: float = setting(
         FASTER_THAN_READING,
         Seconds(0, 60),
-        "If the client declines within so many seconds, nobody saw the question, and our desk asks you. 0: never.",
+        "If the client declines within so many seconds, nobody can have read the question. Then our desk asks you. "
+        "0: never.",
     )
     browser: bool = setting(False, Switch(), "Open the desk in your browser when the first question comes.")
     notify: bool = setting(

@@ -33,30 +33,32 @@ _PUBLIC = "https://mcp.example.com"
 
 
 class Handraise:
-    """Asking, for one server or several.
+    """Let one server, or several, ask their people.
 
     - `timeout`: seconds until `Expired` is raised; five minutes, or three days with a durable store.
-    - `hold`: how long a retry on 2026-07-28 waits for a browser flow before the link is shown again.
-    - `max_questions`: how often one call may ask, questions asked again included. Clients stop at ten rounds.
-    - `max_reasks`: how often a question is repeated after an invalid answer.
+    - `hold`: how long a retry on 2026-07-28 waits while the person is in the browser. Then the client gets the link
+      again.
+    - `max_questions`: how often one call may ask, including questions that it asks again. Clients stop at ten rounds.
+    - `max_reasks`: how often Handraise asks again after an invalid answer.
     - `limits`: how large a question may be, as `Limits(message=…, fields=…, options=…)`. Desks have the same limits in
-      their `[forms]` table; raise both.
+      their `[forms]` table. Change both.
     - `max_parked`: how many questions may wait at once.
-    - `retry_window`: how long an outcome is kept for the same retry arriving again.
-    - `linger`: how long a handler may clean up after its client left. Once an answer was used, the call also waits this
+    - `retry_window`: how long the result of a retry is kept, in case the same retry comes again.
+    - `linger`: how long a tool may clean up after its client left. After an answer was used, the call also waits this
       long for the same retry to come again.
     - `keep_awake`: seconds between the progress notices of a waiting call on the legacy revisions.
-    - `store`: where rounds and journals live: a path for an SQLite file, `postgresql://…` for several nodes, or any
+    - `store`: where rounds and journals are kept: a path for an SQLite file, `postgresql://…` for several nodes, or any
       `Store`. HANDRAISE_STORE names one too. Memory by default.
-    - `keys`: what a store that we open seals its contents with; share them between processes. The first one seals.
-    - `resume`: `"park"` keeps handlers suspended, `"replay"` ends replayable ones at every question.
-    - `public_url`: where browsers reach this server; pages are served below it. A stdio server needs none.
+    - `keys`: the keys of the store that `store=` names. The first key encrypts. All keys decrypt. All processes that
+      share a store need the same keys.
+    - `resume`: `"park"` keeps tools suspended in memory. `"replay"` ends a replayable tool at every question.
+    - `public_url`: the address at which browsers reach this server. Pages are below it. A stdio server needs none.
     - `pages`: how pages are hosted: sign-in, brand, the vault's keys.
-    - `person`: a function from the SDK's verified access token to `(issuer, subject)`, or None for nobody. It is needed
-      where a token does not say whose it is: below mcp 1.28, or with a verifier that sets no subject.
-    - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True for the store's tables, or the
-      user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default.
-    - `node_url`: removed, and refused with a sentence.
+    - `person`: a function from the SDK's verified access token to `(issuer, subject)`, or None for nobody. Give it if a
+      token does not say whose it is: below mcp 1.28, or with a verifier that sets no subject.
+    - `ledger`: where questions and decisions are recorded: a path, a `Ledger`, or True. True means the store's tables,
+      or the user's own file when the store is memory. HANDRAISE_LEDGER names one too. None by default.
+    - `node_url`: removed. Giving it raises `SetupError`.
     """
 
     def __init__(

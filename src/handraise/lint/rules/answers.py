@@ -270,8 +270,8 @@ RULES = (
         code="HR201",
         title="answer not looked at",
         sentence="The data of an answer is used without a check that the person accepted.",
-        why="A person may decline or cancel. Then there is no data, and the call crashes, or does it all the same.",
-        fix="`match` the answer, or take its data with `.or_stop()`: without an accept it ends the call politely.",
+        why="A person may decline or cancel. Then there is no data: the call crashes, or goes on as after a yes.",
+        fix="`match` the answer, or take its data with `.or_stop()`, which ends the call politely without an accept.",
         wrong="""
 async def rename(old: str) -> str:
     answer = await ask.text(f"What shall {old} be called?", max_length=80)
@@ -330,8 +330,8 @@ async def archive(folder: str) -> str:
         title="missing answer hidden",
         sentence="A broad `except` around a question hides a missing answer.",
         why=(
-            "`NotSupported`, `Expired`, `Withdrawn` and `Failed` do not mean a decline, and `Stopped` ends a call "
-            "politely. A broad `except` makes them look like a bug or like consent."
+            "`NotSupported`, `Expired`, `Withdrawn` and `Failed` do not mean a decline. `Stopped` ends a call "
+            "politely. A broad `except` makes all of them look like a bug or like consent."
         ),
         fix="Catch `NotSupported` or `NoAnswer` by name, and say what the model should do then.",
         wrong="""

@@ -106,8 +106,8 @@ _FORM_RULES = (
         title="secret in a form",
         sentence="A form asks for a password, key, token, card, or national id.",
         why=(
-            "A form's answer travels through the client and may reach the model and its logs. The protocol "
-            "forbids servers to ask for secrets this way, and Handraise refuses to send the question."
+            "The answer to a form travels through the client and may reach the model and its logs. The protocol "
+            "forbids servers to ask for secrets in a form. Handraise refuses to send the question."
         ),
         fix="Ask for it on a page of your own, in URL mode, with `ask.secret`.",
         wrong="""
@@ -170,7 +170,7 @@ async def archive(folder: str) -> str:
         code="HR104",
         title="question too large",
         sentence="A question has a longer message, more fields or more options than a desk shows.",
-        why="`ask` refuses it. Allowed are a message of 64 KiB, 50 fields and 2,000 options.",
+        why="`ask` refuses it. A message may have 64 KiB, a form 50 fields, and a choice 2,000 options.",
         fix="Ask first for something that leaves fewer options. Split a long form into several questions.",
         wrong="""
 async def pick(names: str) -> str:
@@ -239,10 +239,10 @@ _LINK_RULES = (
         title="unsafe link",
         sentence="A link is unencrypted, carries credentials or personal data, signs in by itself, or deceives.",
         why=(
-            "The link passes through the client and its logs, and anyone who has it can open it. The protocol forbids "
-            "servers to put credentials or personal data into it, and wants https outside of development."
+            "The link passes through the client and its logs. Anyone who has it can open it. The protocol forbids "
+            "credentials and personal data in a link, and asks for https outside of development."
         ),
-        fix="Send a plain https link with a random id, and look the person up on your own page after they sign in.",
+        fix="Send a plain https link with a random id. Let the person sign in on your own page.",
         wrong="""
 async def connect(email: str) -> str:
     (await ask.open("Sign in to go on.", f"https://notes.example.com/in?email={email}")).or_stop()

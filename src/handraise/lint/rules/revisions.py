@@ -122,10 +122,10 @@ RULES = (
     LintRule(
         code="HR401",
         title="question that fails on 2026-07-28",
-        sentence="`ctx.elicit`, `ctx.elicit_url` or `session.elicit…` is called in a body.",
+        sentence="A tool calls `ctx.elicit`, `ctx.elicit_url` or `session.elicit…`.",
         why=(
-            "On 2026-07-28 a server cannot send requests to its client. These calls fail there, and the whole tool "
-            "call with them, after all steps before them have run."
+            "On 2026-07-28 a server cannot send requests to its client. The question fails there, and the tool call "
+            "fails with it. All steps before the question have run by then."
         ),
         fix="Use Handraise's `ask`, which carries the question on all three revisions.",
         wrong="""
@@ -143,13 +143,13 @@ async def archive(folder: str) -> str:
     LintRule(
         code="HR402",
         title="effect that happens twice",
-        sentence="Something is changed before a question, in code that runs again for the answer.",
+        sentence="Code that runs again for the answer changes something before the question.",
         why=(
-            "On 2026-07-28 the client calls again with the answer. Resolvers, and bodies that return an "
-            "`InputRequiredResult`, then run from the top: money moves twice. If the question fails instead, the "
-            "change stays, and the model reads an error and calls again."
+            "On 2026-07-28 the client calls again with the answer. Resolvers then run from the top, and so do tools "
+            "that return an `InputRequiredResult`: money moves twice. If the question fails instead, the change stays. "
+            "The model reads an error, and calls again."
         ),
-        fix="Use `ask` in the body: it stays suspended at the question, and nothing before it runs again.",
+        fix="Use `ask` in the tool. The tool stays suspended at the question, and nothing before it runs again.",
         wrong="""
 async def which(amount: int) -> Elicit[Account]:
     reserve(amount)
@@ -169,9 +169,9 @@ async def transfer(amount: int) -> str:
         sentence="The message of a resolver, or of a returned question, contains a time, a random number or a new id.",
         why=(
             "When the answer comes, the code makes the question again. If the words differ, the answer belongs to "
-            "another question, and the person is asked again and again until the client gives up."
+            "another question. The person is asked again and again, until the client gives up."
         ),
-        fix="Leave the changing part out, or use `ask`, which makes each question once.",
+        fix="Leave out the part that changes, or use `ask`, which makes each question once.",
         wrong="""
 async def which(amount: int) -> Elicit[Account]:
     return Elicit(f"It is {datetime.now()}. Take {amount} from which account?", Account)
@@ -185,8 +185,8 @@ async def which(amount: int) -> Elicit[Account]:
     LintRule(
         code="HR404",
         title="error that only one revision knows",
-        sentence="`UrlElicitationRequiredError` is raised.",
-        why="Only 2025-11-25 knows error -32042. On other revisions the call just fails.",
+        sentence="A tool raises `UrlElicitationRequiredError`.",
+        why="Only 2025-11-25 has error -32042. On other revisions the call just fails.",
         fix="Use `ask.require`, which gives the error on 2025-11-25 and a round of its own on 2026-07-28.",
         wrong="""
 async def sync() -> str:
@@ -205,8 +205,8 @@ async def sync() -> str:
     LintRule(
         code="HR405",
         title="effect outside of `once`",
-        sentence="A `@replayable` body changes something before a question, without `once`.",
-        why="After a restart a replayable body runs again from the top. Only steps inside `once` run a single time.",
+        sentence="A `@replayable` tool changes something before a question, without `once`.",
+        why="After a restart a replayable tool runs again from the top. Only steps inside `once` run a single time.",
         fix='Write `await once("name", function, …)` around the effect, or remove `@replayable`.',
         wrong="""
 @replayable

@@ -36,7 +36,7 @@ _HARM_RULES = (
         code="HR501",
         title="destructive tool that never asks",
         sentence="A tool deletes, sends or pays, and nobody is asked.",
-        why="One mistake of the model, or one line in a document that it reads, then does permanent damage.",
+        why="Then one mistake of the model does permanent damage. One line in a document that it reads can cause that.",
         fix="Confirm with the real names and counts (`ask.confirm`), or put a guard in front.",
         wrong="""
 @server.tool()
@@ -105,7 +105,7 @@ _LOOP_RULES = (
         code="HR502",
         title="question in a loop",
         sentence="A person is asked once for each turn of a loop.",
-        why="People stop reading after the second question. Desks and policies limit how often a call may ask.",
+        why="People stop reading after the second question. The policy limits how often a call may ask.",
         fix="Ask once about all of them: `ask.choose_many`, a form, or `ask.all`. To ask again, use `check=`.",
         wrong="""
 async def archive(folders: list[str]) -> str:
@@ -299,7 +299,7 @@ async def remind(day: str) -> str:
         title="confirmation that says nothing",
         sentence="A confirmation does not name the action, its object or the number.",
         why="A person cannot consent to something they cannot see. They say yes without reading.",
-        fix="Put the real things into the message: the names, the number, the account, the amount.",
+        fix="Name the real things in the message: the names, the number, the account, the amount.",
         wrong="""
 async def archive(folder: str) -> str:
     (await ask.confirm("Are you sure?")).or_stop()
