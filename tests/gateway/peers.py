@@ -22,6 +22,7 @@ from tests.server.peers import offer
 from handraise.client import Consent
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
+from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.links import DirectLink, Link
@@ -227,6 +228,7 @@ async def gateway(
     ledger: Ledger | None = None,
     upstream: Upstream = NOTES,
     too_fast: float = 0.0,
+    limits: Limits = DEFAULT_LIMITS,
     **more: Any,
 ) -> AsyncIterator[tuple[Gateway, Callable[..., Any]]]:
     """A gateway in front of a server; the second value connects clients: `connect(revision, person, modes)`.
@@ -236,7 +238,14 @@ async def gateway(
     queue, chosen = Queue(), gate or OpenGate()
     events: list[Any] = []
     asking = _Watched(
-        events, queue, chosen, timeout=30.0, ledger=ledger, policy_version="p1", tickets=tickets
+        events,
+        queue,
+        chosen,
+        timeout=30.0,
+        ledger=ledger,
+        policy_version="p1",
+        tickets=tickets,
+        limits=limits,
     )
     state = GatewayState(replace(options or Options(hold=30.0), too_fast=too_fast), opening(asking), **more)
     link = MemoryLink(server or make_notes(), only, upstream)

@@ -14,15 +14,19 @@ from tests.gateway.test_guards import DESTRUCTIVE, files
 from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
+from handraise import Handraise, ask
 from handraise.desks import Decision, Waiting
 from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line
 from handraise.desks.waiting import PasskeyProof, answer_digest
+from handraise.errors import HandraiseError
+from handraise.forms import Limits
 from handraise.gateway.options import Options
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.tables import DeskSettings
 from handraise.questions import Accepted
 from handraise.revisions import Revision
+from handraise.wire import REFUSALS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W4")]
 
@@ -183,3 +187,31 @@ async def test_a_guard_needs_a_passkey_by_rule(revision: Revision) -> None:
         assert ran == []
         assert seen.queue.decide(waiting.id, proved(waiting, {"answer": True})) == "taken"
         assert text_of(await calling) == "removed"
+
+
+@pytest.mark.shows("O9", "D2f")
+@pytest.mark.parametrize("only", [Revision.NOVEMBER_2025, Revision.JULY_2026], ids=str)
+@pytest.mark.parametrize("modes", ["form", ""], ids=["a client that asks", "our desk"])
+async def test_our_own_server_learns_that_a_question_was_too_large_to_show(
+    revision: Revision, only: Revision, modes: str
+) -> None:
+    server = Handraise().install(MCPServer("files"))
+
+    @server.tool()
+    async def tidy() -> str:
+        """Tells what it believes."""
+        try:
+            return repr(await ask.confirm("Delete 47 files?"))
+        except HandraiseError as error:
+            return f"{type(error).__name__}: {error.reason}"
+
+    small = Limits(message=10)
+    person = Person() if modes else None
+    async with (
+        gateway(server=server, only=only, limits=small) as (_, connect),
+        connect(revision, person, modes) as client,
+    ):
+        result = await client.call_tool("tidy", {})
+    said, note = (each.text for each in result.content)
+    assert said == f"Failed: nobody was asked: {REFUSALS['size']}"
+    assert note.startswith(f"A question of the server was not shown to the user. {REFUSALS['size']}")

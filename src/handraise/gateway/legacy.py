@@ -37,7 +37,7 @@ from handraise.gateway.peers import (
     server_info_in,
 )
 from handraise.gateway.relay import Relay
-from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, text_result
+from handraise.gateway.sentences import CANNOT_ASK, NOT_OPENED, not_shown, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, Question, UrlQuestion
 from handraise.revisions import Revision
@@ -213,6 +213,8 @@ class LegacyRelay(Relay):
         except WireError as error:
             await asking.refuse(error, message.source.revision, asker, calls)
             if error.rule in SIZE_RULES:
+                for call in calls:
+                    call.notes.append(not_shown(error))
                 return response(message.id, dump_unshown(error))
             return error_response(message.id, -32602, f"{error.public} Rule: {error.rule}.")
         here = self.state.is_for_desk(self.peer, question.mode) or not self._can_show(question)

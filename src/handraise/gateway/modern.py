@@ -42,7 +42,7 @@ from handraise.gateway.peers import (
     server_info_in,
 )
 from handraise.gateway.relay import Relay
-from handraise.gateway.sentences import CANNOT_ASK, text_result
+from handraise.gateway.sentences import CANNOT_ASK, not_shown, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, UrlQuestion
 
@@ -312,9 +312,7 @@ class ModernRelay(Relay):
         except WireError as error:
             await asking.refuse(error, MODERN, asker, [call])
             round_.decided[key] = dump_unshown(error)
-            round_.notes.append(
-                f"A question of the server was not shown to the user: {error.public} ({error.rule})"
-            )
+            round_.notes.append(not_shown(error))
             return
         here = self.state.is_for_desk(call.peer, question.mode)
         if here or self.state.asks_for_passkey(asking, question, asker, among):

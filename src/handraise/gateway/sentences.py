@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from handraise.errors import WireError
+from handraise.forms import SIZE_RULES
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import SERVER_FAULT, Message, error_response, response
+from handraise.wire import REFUSALS
 
 RESUME: Final = "handraise_resume"
 
@@ -96,6 +99,12 @@ def with_resume_tool(message: Message) -> Message:
     ]
     ours = [] if result.get("nextCursor") else [_RESUME_TOOL]
     return message.with_(result={**result, "tools": [*kept, *ours]})
+
+
+def not_shown(error: WireError) -> str:
+    """A note for the model about a question that was too large, or broke a rule of its revision."""
+    why = REFUSALS["size"] if error.rule in SIZE_RULES else f"{error.public} Rule: {error.rule}."
+    return f"A question of the server was not shown to the user. {why} The user decided nothing."
 
 
 def is_forgotten(call: RelayedCall, message: Message) -> bool:
