@@ -50,6 +50,7 @@ _MOST_ROUNDS: Final = 256
 _KEPT: Final = 30.0
 """Seconds that the outcome of a retry is kept for a client that sends the retry again."""
 _INVALID: Final = "Invalid or expired requestState."
+_DISCOVER: Final = "server/discover"
 
 
 class RelayedRound:
@@ -115,11 +116,17 @@ class ModernRelay(Relay):
         super().__init__(*args, **options)
         self._rounds: OrderedDict[tuple[str | None, ...], RelayedRound] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
-        """The envelope of the client's first request after `server/discover`, for calls that a legacy client made."""
+        """The envelope of the client's first request, for calls that a legacy client made."""
 
     def falls_back(self, message: Message) -> bool:
-        """Whether the client, which has sent no more than `server/discover`, goes on as a legacy client."""
+        """Whether the client goes on as a legacy client, because its `server/discover` was not answered in time."""
         return message.method == "initialize" and not self._begun_with
+
+    def _begin_with(self, message: Message) -> None:
+        """The client will not fall back any more."""
+        if not self._begun_with:
+            self._begun_with = envelope_of(message.params)
+            self.revive()
 
     async def aclose(self) -> None:
         for round_ in self._rounds.values():
@@ -144,9 +151,8 @@ class ModernRelay(Relay):
         return message.with_(params={**message.params, "_meta": meta})
 
     def _take_request(self, message: Message, port: Port) -> RelayedCall:
-        if not self._begun_with and message.method != "server/discover":
-            self._begun_with = envelope_of(message.params)
-            self.revive()
+        if message.method != _DISCOVER:
+            self._begin_with(message)
         if message.method not in NAMED or all(message.params.get(name) is None for name in ROUND):
             return super()._take_request(message, port)
         call = self._new_call(message, port)
@@ -164,7 +170,7 @@ class ModernRelay(Relay):
             self.end(call, unknown_target(call.message.id))
             return
         if not place.source.revision:  # the server has not said yet whether it can continue
-            probe = self._new_orphan("server/discover", {})
+            probe = self._new_orphan(_DISCOVER, {})
             probe.outcome = asyncio.get_running_loop().create_future()
             self.forward(probe)
             await asyncio.wait({probe.outcome})
@@ -242,6 +248,8 @@ class ModernRelay(Relay):
         if message.source is not None and not message.source.revision:
             message.source.revision = MODERN
             message.source.claimed = server_info_in(message.result or {})
+        if call.message.method == _DISCOVER:
+            self._begin_with(call.message)
         if message.asks and call.may_ask:
             self.run(self._ask(call, message), call)
         else:

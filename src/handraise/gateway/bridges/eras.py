@@ -34,16 +34,16 @@ class EraLink(Bridge):
         """The link itself or a bridge over it; None until the server's era is known."""
         self._first: Message | None = None
         self._probe: Message | None = None
-        self._client_is_modern = self._server_is_modern = False
+        self._client_is_modern = False
         self._waiting: list[Message] = []
         self._patience: asyncio.TimerHandle | None = None
         link.on_message = self._probed
 
     def send(self, message: Message) -> None:
-        if self._client_is_modern and message.method == "initialize":
-            self._fall_back(message)
-        elif self._to is not None:
+        if self._to is not None:
             self._to.send(message)
+        elif self._client_is_modern and message.method == "initialize":
+            self._first, self._client_is_modern = message, False
         elif self._first is not None:
             self._waiting.append(message)
         else:
@@ -80,35 +80,23 @@ class EraLink(Bridge):
         if _wants_account(message):
             self._begin_again(message)
             return
-        self._server_is_modern = probe.method == DISCOVER and _is_modern_server(message)
-        if self._client_is_modern and not self._server_is_modern:
-            self._go_on(AsModern(self._link), first)
-        elif not self._client_is_modern and probe.method == DISCOVER:
-            self._go_on(self._for_legacy(), first)
-        elif not self._client_is_modern and message.result is None:
-            self._go_on(AsLegacy(self._link, message), first)
-        elif probe is first:
-            self._go_on(self._link)
+        needs: Link
+        if probe.method != DISCOVER:
+            needs = AsLegacy(self._link, message) if message.result is None else self._link
+        elif self._client_is_modern:
+            needs = self._link if _is_modern_server(message) else AsModern(self._link)
+        else:  # it fell back meanwhile
+            needs = AsLegacy(self._link, _UNSUPPORTED) if _is_modern_server(message) else self._link
+        if needs is self._link and probe is first:
+            self._go_on(needs)
             self.on_message(message)
         else:
-            self._go_on(self._link, first)
+            self._go_on(needs, first)
 
     def _take_for_legacy(self) -> None:
         """The server did not answer `server/discover` in time."""
         if self._first is not None:
             self._go_on(AsModern(self._link) if self._client_is_modern else self._link, self._first)
-
-    def _fall_back(self, message: Message) -> None:
-        """The client goes on with `initialize`. If it is too early to know the server's era, its response shows it."""
-        self._client_is_modern = False
-        if self._to is None:
-            self._first = message
-        else:
-            self._go_on(self._for_legacy(), message)
-
-    def _for_legacy(self) -> Link:
-        """The link for a client that has fallen back."""
-        return AsLegacy(self._link, _UNSUPPORTED) if self._server_is_modern else self._link
 
     def _begin_again(self, message: Message) -> None:
         """The server wants an account first: answer all that waits with that, and probe again with the next message."""
