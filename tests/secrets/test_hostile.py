@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls
+from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls, is_there
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
@@ -30,11 +30,14 @@ BARS: dict[Half, Bars] = {
     "strangers2": Bars(0.82, 0.73, 0.02),
     "strangers3": Bars(0.89, 0.80, 0.02),
     "strangers4": Bars(0.90, 0.80, 0.02),
-    HELD_OUT: Bars(0.86, 0.77, 0.026),
+    "strangers5": Bars(0.90, 0.80, 0.02),
+    "probes": Bars(0.88, 0.74, 0.045),
+    HELD_OUT: Bars(0.90, 0.80, 0.02),
 }
 """All but the last were in view, or the weights are learned from them. None may get worse."""
-FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3")
-ANSWERS = tuple(half for half in BARS if half not in FORMS_ONLY)
+FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3", "probes")
+FORMS = tuple(half for half in BARS if is_there(half))
+ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
 
 def findings(call: HostileCall) -> list[SecretFinding]:
@@ -44,7 +47,7 @@ def findings(call: HostileCall) -> list[SecretFinding]:
 
 @pytest.mark.slow
 @pytest.mark.shows("S3")
-@pytest.mark.parametrize("half", BARS)
+@pytest.mark.parametrize("half", FORMS)
 def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
     found = [findings(call) for call in calls("asking", half)]
     sure = [each for each in found if any(not finding.doubtful for finding in each)]
@@ -54,7 +57,7 @@ def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
 
 @pytest.mark.slow
 @pytest.mark.shows("S3")
-@pytest.mark.parametrize("half", BARS)
+@pytest.mark.parametrize("half", FORMS)
 def test_harmless_calls_raise_no_alarm(half: Half) -> None:
     alarms = [bool(findings(call)) for call in calls("harmless", half)]
     assert sum(alarms) <= BARS[half].alarms * len(alarms)
@@ -71,7 +74,7 @@ def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
     assert len(answers) > 100
-    assert len(missed) <= (0.14 if half == HELD_OUT else 0.08) * len(answers)
+    assert len(missed) <= (0.14 if half == "strangers5" else 0.08) * len(answers)
 
 
 @pytest.mark.shows("S4")

@@ -9,11 +9,10 @@ from handraise.forms import Choice, Choices, Flag, Form, Text
 from handraise.secrets.finding import PERSONAL
 from handraise.secrets.reading import Mention, Reading, gravity, read
 from handraise.secrets.shape import enumerates_signs, enumerates_values, offers_passwords, shows_a_value
+from handraise.secrets.weighing import MANY_OPTIONS
 
 ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
 """Roles of words that speak of signing in."""
-MANY_OPTIONS: Final = 20
-"""So many options of a choice are read."""
 _OPENING: Final = frozenset({"access", "belongings", "your"})
 """Something opens, what it opens, and that it is the person's."""
 _NARROWED: Final = (
