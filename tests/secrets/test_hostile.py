@@ -35,7 +35,7 @@ BARS: dict[Half, Bars] = {
     HELD_OUT: Bars(0.90, 0.80, 0.02),
 }
 """All but the last were in view, or the weights are learned from them. None may get worse."""
-FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3", "probes")
+FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3")
 FORMS = tuple(half for half in BARS if is_there(half))
 ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
@@ -73,8 +73,8 @@ def test_the_sets_are_as_large_as_promised() -> None:
 def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
-    assert len(answers) > 100
-    assert len(missed) <= (0.14 if half == "strangers5" else 0.08) * len(answers)
+    assert len(answers) > 90
+    assert len(missed) <= 0.08 * len(answers)
 
 
 @pytest.mark.shows("S4")

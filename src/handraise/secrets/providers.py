@@ -91,7 +91,7 @@ PROVIDERS: Final = (
     Provider("Google", "api_key", r"AIza", _WORD + r"{35}(?![A-Za-z0-9_-])"),
     Provider("Google", "client_secret", r"GOCSPX-", _WORD + r"{20,64}"),
     Provider("Google", "token", r"ya29\.", _WORD + r"{20,2000}"),
-    Provider("Slack", "token", r"xox[abeoprs]-", r"[A-Za-z0-9-]{10,255}"),
+    Provider("Slack", "token", r"xox[a-eoprs]-", r"[A-Za-z0-9-]{10,255}"),
     Provider("Slack", "token", r"xapp-", r"\d-[A-Z0-9]{6,20}-\d{6,20}-[a-z0-9]{20,128}"),
     Provider("Slack", "token", r"hooks\.slack\.com/(?:services|workflows|triggers)/T", r"[A-Z0-9]{6,16}/[\w/]{24,80}"),
     Provider("Anthropic", "api_key", r"sk-ant-", _WORD + r"{20,255}"),
@@ -181,16 +181,42 @@ PROVIDERS: Final = (
     Provider("Typeform", "token", r"tfp_", r"[A-Za-z0-9_.=-]{59}"),
     Provider("Clojars", "token", r"CLOJARS_", r"[A-Za-z0-9]{60}"),
     Provider("Cloudflare", "private_key", r"v1\.0-[a-f0-9]{24}-", r"[a-f0-9]{146}"),
+    Provider("Resend", "api_key", r"re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"),
+    Provider("HubSpot", "token", r"pat-(?:na|eu|ap)\d-", r"[0-9a-f-]{36}"),
+    Provider("Plaid", "token", r"access-(?:sandbox|development|production)-", r"[0-9a-f-]{36}"),
+    Provider("Alibaba Cloud", "api_key", r"LTAI", r"[A-Za-z0-9]{12,24}(?![A-Za-z0-9])"),
+    Provider("Tencent Cloud", "api_key", r"AKID", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    Provider("Pinecone", "api_key", r"pcsk_", r"[A-Za-z0-9_]{40,80}"),
+    Provider("Mapbox", "token", r"sk\.eyJ", _WORD + r"{20,300}\." + _WORD + r"{20,30}"),
+    Provider("Riot Games", "api_key", r"RGAPI-", r"[0-9a-f-]{36}"),
+    Provider("Langfuse", "api_key", r"sk-lf-", r"[0-9a-f-]{36}"),
+    Provider("Vercel", "token", r"vercel_blob_rw_", r"[A-Za-z0-9_]{30,80}"),
+    Provider("Trello", "token", r"ATTA", r"[0-9a-f]{72}"),
+    Provider("Neon", "api_key", r"napi_", r"[A-Za-z0-9]{40,80}"),
+    Provider("Together", "api_key", r"tgp_v1_", _WORD + r"{40,60}"),
+    Provider("Firecrawl", "api_key", r"fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    Provider("AWS", "token", r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)", r"[A-Za-z0-9+/=]{60,2000}"),
+    Provider("ElevenLabs", "api_key", r"sk_", r"[0-9a-f]{48}(?![A-Za-z0-9])"),
+    Provider("RunPod", "api_key", r"rpa_", r"[A-Z0-9]{40,60}"),
+    Provider("Cerebras", "api_key", r"csk-", r"[a-z0-9]{40,60}"),
+    Provider("Jina", "api_key", r"jina_", r"[A-Za-z0-9_-]{50,80}"),
+    Provider("MailerSend", "token", r"mlsn\.", r"[0-9a-f]{64}"),
+    Provider("Brevo", "api_key", r"xsmtpsib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    Provider("LaunchDarkly", "api_key", r"sdk-", r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
+    Provider("ClickUp", "token", r"pk_\d{6,9}_", r"[A-Z0-9]{32}"),
+    Provider("Scaleway", "api_key", r"SCW", r"[A-Z0-9]{17}(?![A-Za-z0-9])"),
+    Provider("Yandex Cloud", "api_key", r"AQVN", _WORD + r"{35,40}"),
+    Provider("Roblox", "token", r"_\|WARNING:-DO-NOT-SHARE-THIS", r"\.[\w.|-]{20,2000}"),
     Provider("age", "private_key", r"AGE-SECRET-KEY-1", r"[0-9A-Z]{58}"),
     Provider("Nostr", "private_key", r"nsec1", r"[ac-hj-np-z02-9]{58}"),
     Provider("Bitcoin", "private_key", r"[xyz]prv", r"[1-9A-HJ-NP-Za-km-z]{100,112}"),
 )  # fmt: skip
 
-_MASKED: Final = r"[xX*]{8}"
+_MASKED: Final = r"[xX*]{8}|EXAMPLE"
 """Stands in documentation for the rest of a key."""
 _STARTS_WORD: Final = r"(?<![A-Za-z0-9_-])"
 _TOO_COMMON: Final = (
-    "SK", "key-", "secret_", "EZ[AT]K", "AC", "EAA[A-Z]", "oauth:",
+    "SK", "SCW", "re_", "fc-", "sk_", "sdk-", "key-", "secret_", "EZ[AT]K", "AC", "EAA[A-Z]", "oauth:",
     r"[MNO][A-Za-z0-9_-]{23,27}\.", r"\d{8,10}:AA", r"[A-Za-z0-9]{14}\.atlasv1\.", r"[0-9a-f]{32}-us", r"1//0",
     r"[A-Za-z0-9_~.]{3}\dQ~", r"v1\.0-[a-f0-9]{24}-", "cmVmd", "A3-", "sha256~",
 )  # fmt: skip
