@@ -44,10 +44,8 @@ def chosen(
         elif isinstance(field, Choice | Choices):
             readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
             values = enumerates_values(field)
-            narrowed = (
-                field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
-            )
             ranges = values or _narrowing(field)
+            narrowed = field in signs or ranges or "narrow" in readings[1].roles | request.roles
             named = any({"password", "pin"} & reading.harmless for reading in readings[:2])
             if offers_passwords(field) or (
                 named and not all(each.label.isdigit() for each in field.options) and values

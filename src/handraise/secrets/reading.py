@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -83,8 +82,7 @@ class Named(NamedTuple):
     """See `Mention`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """All that judging a form needs to know of one text."""
 
     mentions: frozenset[Mention]
