@@ -372,9 +372,11 @@ def _requested(
         if not generic and fitting and mention.asked:
             if mention.part or (open_fields and (mention.firm or mention.doubtful)):
                 yield None, mention
-            elif not open_fields and mention.firm and "elsewhere" not in context and _own(mention, request):
-                yield None, mention._replace(doubtful=True)
-                return
+            elif not open_fields and mention.firm and "elsewhere" not in context:
+                own = _own(mention, request)
+                if own or len(request.words) > _FEW_WORDS:
+                    yield None, mention._replace(doubtful=True, described=not own)
+                    return
         elif not generic and open_fields and mention.firm and len(request.words) <= _FEW_WORDS:
             yield None, mention._replace(doubtful=True)
         if open_fields or mention.part:
@@ -567,10 +569,11 @@ class CallReading:
         known = {finding.field for finding in alone}
         open_fields = [field for field in form.fields if isinstance(field, Text) and field.name not in known]
         fields = [field for field in open_fields if _says_little(field)]
-        findings = (*alone, *(self._after_reference(message, form, fields) if fields else ()))
         weighed = weigh(
             [*((asked, before.fields) for asked, before in self._earlier), (message, form.fields)]
         )
+        plausible = bool(fields) and weighed.total >= POSSIBLE
+        findings = (*alone, *(self._after_reference(message, form, fields) if plausible else ()))
         if not findings and weighed.total >= SUSPICIOUS:
             taking = open_fields if weighed.total >= CERTAIN else fields
             return tuple(

@@ -94,7 +94,7 @@ PROVIDERS: Final = (
     Provider("Slack", "token", r"xox[a-eoprs]-", r"[A-Za-z0-9-]{10,255}"),
     Provider("Slack", "token", r"xapp-", r"\d-[A-Z0-9]{6,20}-\d{6,20}-[a-z0-9]{20,128}"),
     Provider("Slack", "token", r"hooks\.slack\.com/(?:services|workflows|triggers)/T", r"[A-Z0-9]{6,16}/[\w/]{24,80}"),
-    Provider("Anthropic", "api_key", r"sk-ant-", _WORD + r"{20,255}"),
+    Provider("Anthropic", "api_key", r"sk-ant-(?:api\d\d)?", _WORD + r"{20,255}"),
     Provider("Stripe", "api_key", r"[sr]k_(?:live|test|prod)_", r"[A-Za-z0-9]{10,255}"),
     Provider("Stripe", "client_secret", r"whsec_", r"[A-Za-z0-9+/=]{24,128}"),
     Provider("OpenAI", "api_key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?", _WITH_DIGIT + _WORD + r"{20,255}"),

@@ -21,6 +21,9 @@ _compiled: Final = lru_cache(maxsize=None)(re.compile)
 """Compiled at first use, so that importing costs little. The cache of `re` itself takes longer to look into."""
 
 
+_BEGINNINGS: Final = (*QUOTED_BEGINNINGS, ("token", "eyJ"))
+
+
 class Hint(NamedTuple):
     """A kind of secret that the shape of a field speaks for, and why."""
 
@@ -96,7 +99,7 @@ _NOTORIOUS: Final = frozenset(
 _CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
 _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
 _BEGUN: Final = (
-    r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
+    r"otpauth://|[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
     r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
     r"|hooks\.slack\.com/services/T|AIza\w{4}|AGE-SEC)"
     r"|(?<![\w-])BEGIN (?:OPENSSH|RSA|EC|DSA|PGP|ENCRYPTED|PRIVATE)\b(?! PUBLIC)"
@@ -229,13 +232,10 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
         return Hint("private_key", False, because)
     if _compiled(_THREE_PARTS).fullmatch(pattern):
         return Hint("token", True, because)
+    if quoted := quoted_in(_beginning(pattern)):
+        return quoted._replace(because=because)
     if _compiled(_FORTY).search(pattern):
         return Hint("api_key", "provider" not in roles, because)
-    beginning = _beginning(pattern)
-    if quoted := quoted_in(beginning):
-        return quoted._replace(because=because)
-    if beginning.startswith("eyJ"):
-        return Hint("token", False, because)
     return None
 
 
@@ -356,7 +356,9 @@ _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
-_UNUSUAL: Final = r"[^\w\s,?!()]|_|[a-z][A-Z]|[A-Z]{3}|[A-Za-z]\d|\d[A-Za-z]"
+_UNUSUAL: Final = (
+    r"[^\w\s,?!():.']|[:.'](?=\S)|(?<=[A-Z0-9])\.|_|[a-z][A-Z]|[A-Z]{3}|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]"
+)
 """Signs and letters that no ordinary sentence has, and every beginning of a key does."""
 _COMMAND_WORDS: Final = frozenset(
     {
@@ -401,7 +403,7 @@ _SAID_TO_BEGIN: Final = (
 @lru_cache(maxsize=1)
 def _any_beginning() -> re.Pattern[str]:
     """Compiled at first use, as the other long ones are."""
-    return re.compile(rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in QUOTED_BEGINNINGS)}){_END}")
+    return re.compile(rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in _BEGINNINGS)}){_END}")
 
 
 def quoted_in(text: str) -> Hint | None:
@@ -432,4 +434,4 @@ def quoted_in(text: str) -> Hint | None:
 
 
 def _kind_of(beginning: str) -> str | None:
-    return next((kind for kind, begins in QUOTED_BEGINNINGS if re.fullmatch(begins, beginning)), None)
+    return next((kind for kind, begins in _BEGINNINGS if re.fullmatch(begins, beginning)), None)
