@@ -251,7 +251,7 @@ class _Found:
                     doubtful = each.sense.strength == "doubtful"
                     own = Mention(
                         kind, firm, each.asked, not clause.questions, doubtful, each.part, each.words
-                    )
+                    )._replace(described=each.described)
                     self._own.append((own, self._clause))
                 if each.passing:
                     firm = each.sense.strength == "strong"

@@ -19,7 +19,7 @@ from handraise.forms import UNSET, Choice, Choices, Field, Text
 from handraise.secrets.reading import Reading, read
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 1.5
+SUSPICIOUS: Final = 1.6
 """A question that weighs this much is doubtful."""
 CERTAIN: Final = 1.8
 """A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt.
@@ -28,9 +28,9 @@ Without a rule, it is doubtful even if the names of its fields say something har
 """
 SURE: Final = 3.4
 """A question that weighs this much asks for a secret without a doubt."""
-PLAUSIBLE: Final = -0.6
+PLAUSIBLE: Final = 0.0
 """What weighs less asks for no secret, even if a rule finds that its words describe one."""
-POSSIBLE: Final = -2.5
+POSSIBLE: Final = -1.2
 """What weighs less asks for no secret, even if one of its words may name one: "pin", "OTP"."""
 DAMPING: Final = 12
 """A few heavy words in a short question say less than many."""
