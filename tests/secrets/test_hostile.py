@@ -20,18 +20,18 @@ class Bars(NamedTuple):
 
 
 BARS: dict[Half, Bars] = {
-    "open": Bars(0.94, 0.89, 0.015),
+    "open": Bars(0.96, 0.90, 0.008),
     "held_back": Bars(0.98, 0.94, 0.01),
     "fresh": Bars(0.97, 0.93, 0.01),
     "final": Bars(0.95, 0.91, 0.01),
     "final2": Bars(0.97, 0.91, 0.01),
-    "wide": Bars(0.90, 0.84, 0.025),
-    "strangers": Bars(0.94, 0.86, 0.01),
-    "strangers2": Bars(0.82, 0.73, 0.02),
-    "strangers3": Bars(0.89, 0.80, 0.02),
-    "strangers4": Bars(0.90, 0.80, 0.02),
-    "strangers5": Bars(0.90, 0.80, 0.02),
-    "probes": Bars(0.88, 0.74, 0.045),
+    "wide": Bars(0.93, 0.84, 0.01),
+    "strangers": Bars(0.97, 0.90, 0.01),
+    "strangers2": Bars(0.89, 0.79, 0.015),
+    "strangers3": Bars(0.92, 0.84, 0.01),
+    "strangers4": Bars(0.95, 0.89, 0.01),
+    "strangers5": Bars(0.95, 0.87, 0.01),
+    "probes": Bars(0.87, 0.77, 0.04),
     HELD_OUT: Bars(0.90, 0.80, 0.02),
 }
 """All but the last were in view, or the weights are learned from them. None may get worse."""

@@ -28,7 +28,7 @@ Without a rule, it is doubtful even if the names of its fields say something har
 """
 SURE: Final = 3.4
 """A question that weighs this much asks for a secret without a doubt."""
-PLAUSIBLE: Final = 0.0
+PLAUSIBLE: Final = -0.3
 """What weighs less asks for no secret, even if a rule finds that its words describe one."""
 POSSIBLE: Final = -1.2
 """What weighs less asks for no secret, even if one of its words may name one: "pin", "OTP"."""
