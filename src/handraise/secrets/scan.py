@@ -122,7 +122,7 @@ _QUERY_KEY: Final = (
 _USER_AND_ANOTHER: Final = (
     r"(?i)\b(?:log ?in|sign ?in|user(?:name)?|account|credentials?|anmeldung|benutzer|utilisateur|usuario|utente)\b"
     r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
-    r"|\b(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])"
+    r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/|]\s{1,2}((?=\S*\d)(?=\S*[A-Za-z])"
     r"[^\s/|:]{6,40})"
     r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S*\d)[^\s:@/]{6,60})@[\w-]{1,60}\.\w"
 )
