@@ -31,10 +31,10 @@ def test_a_form_that_asks_for_a_credential_or_payment_data_is_refused(name: str)
 
 @pytest.mark.shows("S3")
 def test_a_doubtful_form_is_warned_of_unless_the_setting_says_otherwise() -> None:
-    doubtful = form(Text("v", title="The thing you whisper to the door phone"))
+    doubtful = form(Text("v", title="The thing you change every 90 days"), message="Before we start")
     ruling = _ruling(doubtful)
     assert (ruling.verdict, ruling.rules) == ("warn", ("forms.doubtful",))
-    assert ruling.reasons == ("This may be asking for a PIN. Do not give one here.",)
+    assert ruling.reasons == ("This may be asking for a password. Do not give one here.",)
     assert _ruling(doubtful, Settings(forms=FormSettings(doubtful="allow"))).verdict == "allow"
     assert _ruling(doubtful, Settings(forms=FormSettings(doubtful="refuse"))).verdict == "refuse"
 

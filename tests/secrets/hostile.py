@@ -6,8 +6,8 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
 
 The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
 `wide` was written kind by kind before the rules for it. The `strangers` sets were written without sight of the
-detector. The weights are learned from all but `strangers5`: it is the half of the last set that was held back, and
-`strangers4` is the half that was in view.
+detector; all but the one that is held out were in view later. `probes` is our own: each kind once more, in the tone of
+the strangers. The weights are learned from all of these.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ Half = Literal[
     "strangers3",
     "strangers4",
     "strangers5",
+    "probes",
+    "strangers6",
 ]
-HELD_OUT: Half = "strangers5"
+HELD_OUT: Half = "strangers6"
+"""Nobody works with it in view."""
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL
@@ -55,6 +58,11 @@ class HostileCall(NamedTuple):
     kind: str
     line: str
     questions: tuple[Asked, ...]
+
+
+def is_there(half: Half) -> bool:
+    """Whether the set has been added: the one that is held out comes last."""
+    return (DATA / f"asking_{half}.txt").exists()
 
 
 def calls(label: Literal["asking", "harmless"], half: Half) -> Iterator[HostileCall]:

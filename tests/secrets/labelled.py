@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,23 @@ def open_examples() -> list[Labelled]:
 def own_forms() -> list[Labelled]:
     paths = sorted((DATA / "forms").glob("*.json"))
     return [_labelled(item) for path in paths for item in _load(f"forms/{path.name}")]
+
+
+def languages() -> dict[str, tuple[list[str], list[str]]]:
+    """Sentences that ask for a secret and harmless ones, by language."""
+    text = (DATA / "languages.txt").read_text("utf-8")
+    found = re.findall(r"(?m)^\[(\w+)\]\n(.+)\n(.+)$", text)
+    return {language: (asking.split("; "), harmless.split("; ")) for language, asking, harmless in found}
+
+
+def sentences() -> Iterator[Labelled]:
+    """Each of them as a message over a field that says nothing, and as the title of a field."""
+    for language, both in languages().items():
+        for tier, texts in zip((1, None), both, strict=True):
+            for text in texts:
+                for message, title in ((text, None), ("", text)):
+                    form = Form.by_hand(Text("value", title=title))
+                    yield Labelled(text, language, tier, message, form, frozenset())
 
 
 def own_phrases() -> Iterator[Labelled]:

@@ -1,8 +1,8 @@
-"""Count what each word speaks for in the labelled sets: `python -m tests.secrets.learn` writes `weights.json`.
+"""Learn what each word speaks for in the labelled sets: `python -m tests.secrets.learn` writes `weights.json`.
 
-The weights are those of a logistic regression over the words and roles of each call. They make the figures of the sets
-that they were learned from look better than a stranger's forms will. For an honest figure of one set, learn from
-`examples` of the others.
+The weights are those of a logistic regression over the words, pairs of words, roles and traits of each call. They make
+the figures of the sets that they were learned from look better than a stranger's forms will. For an honest figure of
+one set, learn from `examples` of the others.
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
 from tests.secrets.hostile import HELD_OUT, Half, calls
-from tests.secrets.labelled import open_examples, own_forms
+from tests.secrets.labelled import open_examples, own_forms, own_phrases, sentences
 
 from handraise.secrets import weighing
-from handraise.secrets.judge import readings_of
-from handraise.secrets.weighing import DAMPING, features_of
+from handraise.secrets.weighing import DAMPING, Features, Weights, features_of
 
 _ROUNDS: Final = 25
-_STEP: Final = 0.2
+_STEP: Final = 3.0
 _DECAY: Final = 1e-3
-_RAREST: Final = 2
-"""A word that is in fewer calls is left out."""
+_RAREST: Final = 3
+"""A feature of fewer calls is left out."""
+_LIGHTEST: Final = 0.3
+"""A smaller weight is left out."""
+
+Place = tuple[str, str]
+"""Where a feature stands, and what it is."""
 
 
 class Example(NamedTuple):
     """One call, and whether it asks for a secret."""
 
-    features: list[str]
+    features: list[Place]
     asks: bool
 
 
@@ -44,16 +48,22 @@ def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
     for half in halves:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
-                readings = [
-                    each for asked in call.questions for each in readings_of(asked.message, asked.form)
-                ]
-                yield Example(sorted(features_of(readings)), label == "asking")
-    for each in (*open_examples(), *own_forms()):
+                questions = [(asked.message, asked.form.fields) for asked in call.questions]
+                yield Example(_placed(features_of(questions)), label == "asking")
+
+
+def own_examples() -> Iterator[Example]:
+    """The forms that are labelled field by field, and sentences of many languages as messages and titles."""
+    for each in (*open_examples(), *own_forms(), *own_phrases(), *sentences()):
         if each.tier != 2:
-            yield Example(sorted(features_of(readings_of(each.message, each.form))), each.tier == 1)
+            yield Example(_placed(features_of([(each.message, each.form.fields)])), each.tier == 1)
 
 
-def learned(known: Iterable[Example]) -> tuple[float, dict[str, float]]:
+def _placed(features: Features) -> list[Place]:
+    return sorted((place, feature) for place in features._fields for feature in getattr(features, place))
+
+
+def learned(known: Iterable[Example]) -> tuple[float, dict[Place, float]]:
     """The weight of an empty question, and of every feature."""
     known = list(known)
     seen = Counter(feature for example in known for feature in example.features)
@@ -68,7 +78,7 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[str, float]]:
         step = _STEP / (1 + 0.3 * number)
         for features, asks in kept:
             length = math.sqrt(len(features) + DAMPING)
-            total = bias + sum(weights[feature] for feature in features) / length
+            total = bias + sum([weights[feature] for feature in features]) / length
             error = (1 / (1 + math.exp(-max(-30.0, min(30.0, total)))) - asks) * step
             bias -= error
             for feature in features:
@@ -76,12 +86,24 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[str, float]]:
     return bias, weights
 
 
-def written(bias: float, weights: dict[str, float]) -> str:
-    """The file as it is kept: the heaviest first, one a line."""
-    rounded = {feature: round(weight, 2) for feature, weight in weights.items() if abs(weight) >= 0.05}
-    ordered = dict(sorted(rounded.items(), key=lambda each: (-each[1], each[0])))
-    return json.dumps({"bias": round(bias, 2), "weights": ordered}, ensure_ascii=False, indent=0) + "\n"
+def weights_of(bias: float, weights: dict[Place, float]) -> Weights:
+    """The weights as they are kept: by place, the heaviest first."""
+    heaviest = sorted(weights.items(), key=lambda each: (-each[1], each[0]))
+    heavy = [(place, round(weight, 2)) for place, weight in heaviest if abs(weight) >= _LIGHTEST]
+    tables = {
+        name: {feature: weight for (place, feature), weight in heavy if place == name}
+        for name in Features._fields
+    }
+    return Weights(round(bias, 2), **tables)
+
+
+def written(weights: Weights) -> str:
+    """The file: one feature a line."""
+    return json.dumps(weights._asdict(), ensure_ascii=False, indent=0) + "\n"
 
 
 if __name__ == "__main__":
-    (Path(weighing.__file__).parent / weighing.WEIGHTS).write_text(written(*learned(examples())), "utf-8")
+    known = [*examples(), *own_examples()]
+    (Path(weighing.__file__).parent / weighing.WEIGHTS).write_text(
+        written(weights_of(*learned(known))), "utf-8"
+    )

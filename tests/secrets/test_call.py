@@ -27,8 +27,8 @@ def test_three_questions_that_ask_for_a_card_together_are_refused() -> None:
 
 def test_a_question_that_goes_on_about_a_secret_is_doubtful() -> None:
     reading = CallReading()
-    assert not reading.judge("Do you know your PIN?", READY)
-    [found] = reading.judge("Which one is it?", VALUE)
+    assert not reading.judge("Should I rotate your PIN this year?", READY)
+    [found] = reading.judge("Which one?", VALUE)
     assert (found.kind, found.doubtful, found.tier) == ("pin", True, 2)
     assert found.reason == "This may be asking for a PIN. Do not give one here."
     assert found.words == ("your PIN",)

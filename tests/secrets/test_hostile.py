@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls
+from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls, is_there
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
@@ -20,21 +20,24 @@ class Bars(NamedTuple):
 
 
 BARS: dict[Half, Bars] = {
-    "open": Bars(0.94, 0.89, 0.015),
+    "open": Bars(0.96, 0.90, 0.008),
     "held_back": Bars(0.98, 0.94, 0.01),
     "fresh": Bars(0.97, 0.93, 0.01),
     "final": Bars(0.95, 0.91, 0.01),
     "final2": Bars(0.97, 0.91, 0.01),
-    "wide": Bars(0.90, 0.84, 0.025),
-    "strangers": Bars(0.94, 0.86, 0.01),
-    "strangers2": Bars(0.82, 0.73, 0.02),
-    "strangers3": Bars(0.89, 0.80, 0.02),
-    "strangers4": Bars(0.90, 0.80, 0.02),
-    HELD_OUT: Bars(0.86, 0.77, 0.026),
+    "wide": Bars(0.93, 0.84, 0.01),
+    "strangers": Bars(0.97, 0.90, 0.01),
+    "strangers2": Bars(0.89, 0.79, 0.015),
+    "strangers3": Bars(0.92, 0.84, 0.01),
+    "strangers4": Bars(0.95, 0.89, 0.01),
+    "strangers5": Bars(0.95, 0.87, 0.01),
+    "probes": Bars(0.87, 0.77, 0.04),
+    HELD_OUT: Bars(0.90, 0.80, 0.02),
 }
 """All but the last were in view, or the weights are learned from them. None may get worse."""
 FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3")
-ANSWERS = tuple(half for half in BARS if half not in FORMS_ONLY)
+FORMS = tuple(half for half in BARS if is_there(half))
+ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
 
 def findings(call: HostileCall) -> list[SecretFinding]:
@@ -44,7 +47,7 @@ def findings(call: HostileCall) -> list[SecretFinding]:
 
 @pytest.mark.slow
 @pytest.mark.shows("S3")
-@pytest.mark.parametrize("half", BARS)
+@pytest.mark.parametrize("half", FORMS)
 def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
     found = [findings(call) for call in calls("asking", half)]
     sure = [each for each in found if any(not finding.doubtful for finding in each)]
@@ -54,7 +57,7 @@ def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
 
 @pytest.mark.slow
 @pytest.mark.shows("S3")
-@pytest.mark.parametrize("half", BARS)
+@pytest.mark.parametrize("half", FORMS)
 def test_harmless_calls_raise_no_alarm(half: Half) -> None:
     alarms = [bool(findings(call)) for call in calls("harmless", half)]
     assert sum(alarms) <= BARS[half].alarms * len(alarms)
@@ -70,8 +73,8 @@ def test_the_sets_are_as_large_as_promised() -> None:
 def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
-    assert len(answers) > 100
-    assert len(missed) <= (0.14 if half == HELD_OUT else 0.08) * len(answers)
+    assert len(answers) > 90
+    assert len(missed) <= 0.08 * len(answers)
 
 
 @pytest.mark.shows("S4")

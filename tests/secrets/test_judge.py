@@ -306,7 +306,8 @@ def test_a_word_with_another_meaning_needs_a_second_one() -> None:
 
 @pytest.mark.shows("S3")
 def test_a_block_between_dashes_is_doubtful_unless_it_is_public() -> None:
-    [found] = judge_form("", Form.by_hand(Text("blob", description="-----BEGIN OPENSSH ...")))
+    message = "Which block should the parser accept?"
+    [found] = judge_form(message, Form.by_hand(Text("blob", description="-----BEGIN OPENSSH ...")))
     assert (found.kind, found.doubtful) == ("private_key", True)
     assert not kinds("", Text("blob", description="-----BEGIN CERTIFICATE-----"))
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
+from tests.secrets.labelled import languages
 
 from handraise.forms import Form, Text
 from handraise.secrets import judge_form
 
 KINDS = ("password", "pin", "otp", "card_number", "api_key")
-SENTENCES = {
-    language: (asking.split("; "), harmless.split("; "))
-    for language, asking, harmless in re.findall(
-        r"(?m)^\[(\w+)\]\n(.+)\n(.+)$", (Path(__file__).parent / "data" / "languages.txt").read_text("utf-8")
-    )
-}
+SENTENCES = languages()
 FULL = (
     "hr sr lt lv et fa ur bn ta te ka hy is sw pa mr ml kn tl ms ca gl eu ga cy sq az kk uz sk sl bg mk be hi"
 )

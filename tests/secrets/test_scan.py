@@ -51,7 +51,7 @@ SECRETS = {
         "cmVmd" + (A * 2)[:59],
     ],
     "api_key": [
-        "AKIA" + "IOSFODNN7EXAMPLE",
+        "AKIA" + "IOSFODNN7HERONXQ",
         "AIza" + A + "abc",
         "sk-" + A + A,
         "sk-proj-" + A + A,

@@ -6,17 +6,14 @@ import json
 from importlib.resources import files
 
 import pytest
-from tests.secrets.learn import examples, learned
+from tests.secrets.learn import examples, learned, own_examples, weights_of
 
 import handraise.secrets
 from handraise.forms import Flag, Form, Text
 from handraise.secrets import SecretFinding, judge_form
-from handraise.secrets.judge import readings_of
-from handraise.secrets.weighing import SUSPICIOUS, WEIGHTS, weigh
+from handraise.secrets.weighing import SUSPICIOUS, WEIGHTS, Weights, weigh
 
-NEW_WORDING = (
-    "Google Cloud gave you a .json download when you made the service account; it can't be downloaded again"
-)
+NEW_WORDING = "What you whisper to the barkeeper at the back entrance"
 
 
 def found_in(message: str, *fields: Text | Flag) -> tuple[SecretFinding, ...]:
@@ -25,15 +22,16 @@ def found_in(message: str, *fields: Text | Flag) -> tuple[SecretFinding, ...]:
 
 @pytest.mark.shows("S3")
 def test_new_wording_is_doubtful_and_rests_on_its_heaviest_words() -> None:
-    [found] = found_in(NEW_WORDING, Text("json", title="Paste the whole download"))
+    [found] = found_in("Hello", Text("v", title=NEW_WORDING))
     assert found.doubtful
     assert found.words
-    said = f"{NEW_WORDING} Paste the whole download".lower()
+    said = f"Hello {NEW_WORDING}".lower()
     assert all(word.lower() in said for word in found.words)
 
 
 def test_a_field_that_names_something_harmless_is_left_alone() -> None:
-    assert not found_in(NEW_WORDING, Text("reason", title="Reason"), Flag("done"))
+    message = "Our installer printed a row of odd signs, and said that it never would again"
+    assert not found_in(message, Text("reason", title="Reason for the call"), Flag("done"))
 
 
 def test_a_message_that_goes_on_to_ask_for_something_else_is_left_alone() -> None:
@@ -41,10 +39,10 @@ def test_a_message_that_goes_on_to_ask_for_something_else_is_left_alone() -> Non
 
 
 def test_a_doubt_of_the_rules_is_none_when_the_words_speak_for_it_too() -> None:
-    title = "The word that lets you into your lab"
-    [sure] = found_in("Welcome back, please sign in", Text("v", title=title))
-    [doubt] = found_in("Hello", Text("v", title="The thing you change every 90 days"))
-    assert (sure.doubtful, doubt.doubtful) == (False, True)
+    thing = Text("v", title="The thing you change every 90 days")
+    [doubt] = found_in("Before we start", thing)
+    [sure] = found_in("Welcome back, please sign in", thing)
+    assert (doubt.doubtful, sure.doubtful) == (True, False)
 
 
 def test_harmless_fields_do_not_hide_one_that_describes_a_secret() -> None:
@@ -55,15 +53,14 @@ def test_harmless_fields_do_not_hide_one_that_describes_a_secret() -> None:
 
 
 def test_harmless_words_weigh_little() -> None:
-    form = Form.by_hand(Text("topic", title="Topic"))
-    assert weigh(readings_of("Which topic should the newsletter have?", form)).total < 0 < SUSPICIOUS
+    question = ("Which topic should the newsletter have?", [Text("topic", title="Topic")])
+    assert weigh([question]).total < 0 < SUSPICIOUS
 
 
 @pytest.mark.slow
 def test_the_weights_are_those_of_the_labelled_sets() -> None:
-    kept = json.loads(files(handraise.secrets).joinpath(WEIGHTS).read_text("utf-8"))
-    bias, weights = learned(examples())
-    assert kept["bias"] == pytest.approx(bias, abs=0.02)
-    for feature, weight in weights.items():
-        told = kept["weights"].get(feature, 0.0)
-        assert told == pytest.approx(weight, abs=0.06), "run: python -m tests.secrets.learn"
+    kept = Weights(**json.loads(files(handraise.secrets).joinpath(WEIGHTS).read_text("utf-8")))
+    anew = weights_of(*learned([*examples(), *own_examples()]))
+    assert kept.bias == pytest.approx(anew.bias, abs=0.05)
+    for now, then in zip(anew[1:], kept[1:], strict=True):
+        assert now == pytest.approx(then, abs=0.2), "run: python -m tests.secrets.learn"

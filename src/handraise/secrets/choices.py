@@ -9,11 +9,10 @@ from handraise.forms import Choice, Choices, Flag, Form, Text
 from handraise.secrets.finding import PERSONAL
 from handraise.secrets.reading import Mention, Reading, gravity, read
 from handraise.secrets.shape import enumerates_signs, enumerates_values, offers_passwords, shows_a_value
+from handraise.secrets.weighing import MANY_OPTIONS
 
 ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
 """Roles of words that speak of signing in."""
-MANY_OPTIONS: Final = 20
-"""So many options of a choice are read."""
 _OPENING: Final = frozenset({"access", "belongings", "your"})
 """Something opens, what it opens, and that it is the person's."""
 _NARROWED: Final = (
@@ -45,10 +44,8 @@ def chosen(
         elif isinstance(field, Choice | Choices):
             readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
             values = enumerates_values(field)
-            narrowed = (
-                field in signs or values or _narrowing(field) or "narrow" in readings[1].roles | request.roles
-            )
             ranges = values or _narrowing(field)
+            narrowed = field in signs or ranges or "narrow" in readings[1].roles | request.roles
             named = any({"password", "pin"} & reading.harmless for reading in readings[:2])
             if offers_passwords(field) or (
                 named and not all(each.label.isdigit() for each in field.options) and values

@@ -61,7 +61,8 @@ class Clause:
         for at in range(len(marks) - 2):
             if not _PLACED.isdisjoint(self.roles[at]) and self._of_something_else(at):
                 self.roles[at] -= _PLACED
-        self.asks = any(not _ASKING.isdisjoint(roles) for roles in self.roles)
+        self._present = set().union(*self.roles)
+        self.asks = not _ASKING.isdisjoint(self._present)
         self._buts = self._places("but")
         ends_list = forbidden_before and self._ends_list()
         self._denied_before = denied_before and not self._buts and (not self.asks or ends_list)
@@ -76,25 +77,21 @@ class Clause:
         self.questions = bool(self._questions)
         """It asks how, when or why."""
         self.examples = self._places("such as")
-        self.about_someone = any("who" in roles for roles in self.roles)
+        self.about_someone = "who" in self._present
         self.asks_something_else = self._asks_something_else()
         self.ascii = all(mark.text.isascii() for mark in marks)
-        self.own = any(
-            "your" in roles or " your " in f" {mark.text} "
-            for roles, mark in zip(self.roles, marks, strict=True)
-        )
+        self.own = "your" in self._present or any("your" in mark.text.split() for mark in marks)
         """It is about something of the person's: "your password"."""
         self.denies = bool(self._negs or self._without or self._negs_after or self._denied_before)
         self.forbids = self.denies and (forbidden_before or self._forbids())
         """It says what not to enter, and the next clause may go on with it."""
         self.requests = questions or self._requests()
-        inquires = self.asks or any("what" in roles for roles in self.roles)
-        self.refers_back = inquires and all(
+        self.refers_back = (self.asks or "what" in self._present) and all(
             mark.filler or "what" in roles for mark, roles in zip(marks, self.roles, strict=True)
         )
         """It asks for what was named before: "Enter it here"."""
-        self.says_it = any("it" in roles for roles in self.roles)
-        self.refers = any("refers" in roles for roles in self.roles)
+        self.says_it = "it" in self._present
+        self.refers = "refers" in self._present
         """It asks for what was denied before: "but we need yours"."""
         self.bare = all(mark.filler or mark.names_secret for mark in marks)
         """It names nothing else."""
@@ -127,7 +124,7 @@ class Clause:
 
     def _asks_something_else(self) -> bool:
         """ "Which program opens your mail?", "How often do you sign in?": the answer is a program, a number."""
-        if any("often" in roles for roles in self.roles):
+        if "often" in self._present:
             return True
         for place, (mark, roles) in enumerate(zip(self.marks, self.roles, strict=True)):
             if not roles.isdisjoint(_OTHER_QUESTION):
@@ -154,7 +151,7 @@ class Clause:
         return owner > at and (self.marks[owner].unknown or not self.roles[owner].isdisjoint(_OTHER_ANSWER))
 
     def _places(self, role: str) -> list[int]:
-        return [at for at, roles in enumerate(self.roles) if role in roles]
+        return [at for at, roles in enumerate(self.roles) if role in roles] if role in self._present else []
 
     def denied(self, at: int) -> bool:
         """ "Do not enter …", "without …", and "… is not needed" in a clause that asks for nothing."""

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.forms.formats import FORMATS
-from handraise.secrets.choices import ENTERING, MANY_OPTIONS, chosen, of_a_chosen_kind
+from handraise.secrets.choices import ENTERING, chosen, of_a_chosen_kind
 from handraise.secrets.finding import CALLED, NUMERIC, PERSONAL, SecretFinding, tier_of
 from handraise.secrets.lexicon import Rule, lexicon
 from handraise.secrets.reading import Mention, Reading, as_written, gravity, read
@@ -24,7 +24,16 @@ from handraise.secrets.shape import (
     single_digit,
     takes_postal_code,
 )
-from handraise.secrets.weighing import CERTAIN, PLAUSIBLE, SUSPICIOUS, Weighed, weigh
+from handraise.secrets.weighing import (
+    CERTAIN,
+    MANY_OPTIONS,
+    PLAUSIBLE,
+    POSSIBLE,
+    SURE,
+    SUSPICIOUS,
+    Weighed,
+    weigh,
+)
 
 _CREDENTIAL: Final = ENTERING | {
     "service",
@@ -95,12 +104,15 @@ class _Label(NamedTuple):
         return free and not self.ordinary and not self.description.denies
 
     @property
-    def takes_anything(self) -> bool:
-        """It takes any text or number, and nothing says that it is harmless."""
-        told_apart = self.ordinary and (self.description.mentions or self.description.passing)
-        free = not isinstance(self.field, Text) or self.field.format in {None, "uri"}
-        harmless = self.description.denies or self.title.denies or not _SAID_ENOUGH.isdisjoint(self.roles)
-        return free and not harmless and not told_apart
+    def takes_any_text(self) -> bool:
+        """It is a number, or a text of no other format than an address."""
+        return not isinstance(self.field, Text) or self.field.format in {None, "uri"}
+
+    def says_harmless(self, request: Reading) -> bool:
+        """Whether its texts, or the message, say that it takes nothing secret."""
+        told_apart = self.description.mentions or self.description.passing or request.denies
+        denies = self.description.denies or self.title.denies or not _SAID_ENOUGH.isdisjoint(self.roles)
+        return denies or bool(self.ordinary and told_apart)
 
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
@@ -146,53 +158,42 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(chosen(message, request, form, context, lambda each: _counts(each, context, strict=False)))
     taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
     found.update(of_a_chosen_kind(form, taking))
-    if all(mention.doubtful or mention.described for mention in found.values()):
-        asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
-        fit = [label for label in labels if label.takes_anything and not (request.denies and label.ordinary)]
-        open_labels = [] if asks_for_another else fit
-        spoken_for = {
-            name
-            for name, mention in found.items()
-            if mention.described and _is_plausible(request, form, name)
-        }
-        found = dict(_weighed(found, open_labels, weigh(readings_of(message, form)), spoken_for))
+    asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
+    weighed = weigh([(message, form.fields)])
+    heavy = weighed.total >= CERTAIN
+    found = {
+        name: mention._replace(doubtful=mention.doubtful and (not heavy or mention.kind == "personal_data"))
+        for name, mention in found.items()
+        if (least := _least_weight(mention)) is None
+        or weighed.total >= least
+        or _weight_of(message, form, name) >= least
+    }
+    if not found and not asks_for_another and weighed.total >= SUSPICIOUS:
+        open_labels = [
+            each for each in labels if each.takes_any_text and (heavy or not each.says_harmless(request))
+        ]
+        found = {label.field.name: _heavy(weighed) for label in open_labels}
     return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
 
 
-def readings_of(message: str, form: Form[Any]) -> Iterator[Reading]:
-    """What the person sees of a question, text by text."""
-    yield read(message)
-    for field in form.fields:
-        yield from _readings_of_field(field)
-
-
-def _readings_of_field(field: Field) -> Iterator[Reading]:
-    yield read(field.title or field.name)
-    yield read(field.description or "")
-    if isinstance(field, Choice | Choices):
-        yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
-
-
-def _is_plausible(request: Reading, form: Form[Any], name: str | None) -> bool:
-    """Whether the words of the message and of one field alone speak for a secret.
+def _weight_of(message: str, form: Form[Any], name: str | None) -> float:
+    """The weight of the message and one field alone.
 
     Harmless fields beside it would outweigh it otherwise, and a hostile author adds some.
     """
-    own = [reading for field in form.fields if field.name == name for reading in _readings_of_field(field)]
-    return weigh([request, *own]).total >= PLAUSIBLE
+    return weigh([(message, [field for field in form.fields if field.name == name])]).total
 
 
-def _weighed(
-    found: dict[str | None, Mention], labels: list[_Label], weighed: Weighed, spoken_for: Set[str | None]
-) -> Iterator[tuple[str | None, Mention]]:
-    """What the rules found, unless the words speak against it; or what the words alone speak for."""
-    for name, mention in found.items():
-        if not mention.described or weighed.total >= PLAUSIBLE or name in spoken_for:
-            sure = weighed.total >= CERTAIN and mention.kind != "personal_data"
-            yield name, mention._replace(doubtful=mention.doubtful and not sure)
-    if not found and weighed.total >= SUSPICIOUS:
-        mention = Mention(weighed.kind, True, True, True, True, words=weighed.words)
-        yield from ((label.field.name, mention) for label in labels)
+def _least_weight(mention: Mention) -> float | None:
+    """How much the words must weigh at least, if the secret is only described, or its name has other meanings."""
+    if mention.described:
+        return PLAUSIBLE
+    return None if mention.firm or mention.doubtful or mention.kind in PERSONAL else POSSIBLE
+
+
+def _heavy(weighed: Weighed) -> Mention:
+    """What the words alone speak for."""
+    return Mention(weighed.kind, True, True, True, weighed.total < SURE, words=weighed.words)
 
 
 def require_no_secrets(message: str, form: Form[Any]) -> None:
@@ -371,9 +372,11 @@ def _requested(
         if not generic and fitting and mention.asked:
             if mention.part or (open_fields and (mention.firm or mention.doubtful)):
                 yield None, mention
-            elif not open_fields and mention.firm and "elsewhere" not in context and _own(mention, request):
-                yield None, mention._replace(doubtful=True)
-                return
+            elif not open_fields and mention.firm and "elsewhere" not in context:
+                own = _own(mention, request)
+                if own or len(request.words) > _FEW_WORDS:
+                    yield None, mention._replace(doubtful=True, described=not own)
+                    return
         elif not generic and open_fields and mention.firm and len(request.words) <= _FEW_WORDS:
             yield None, mention._replace(doubtful=True)
         if open_fields or mention.part:
@@ -491,15 +494,17 @@ def texts_of(message: str, form: Form[Any]) -> list[str]:
 
 def finding_of(field: str | None, mention: Mention, texts: list[str]) -> SecretFinding:
     """What a person is told about a mention in these texts."""
-    called = CALLED[mention.kind]
-    mention = mention._replace(words=as_written(mention.words, texts))
-    if mention.doubtful:
-        reason = f"This may be asking for {called}. Do not give one here."
-        return SecretFinding(field, 2, mention.kind, reason, doubtful=True, words=mention.words)
-    place = "The message" if field is None else f"The field {field!r}"
-    return SecretFinding(
-        field, tier_of(mention.kind), mention.kind, f"{place} asks for {called}.", words=mention.words
-    )
+    words = as_written(mention.words, texts)
+    reason = f"This may be asking for {CALLED[mention.kind]}. Do not give one here."
+    finding = SecretFinding(field, 2, mention.kind, reason, doubtful=True, words=words)
+    return finding if mention.doubtful else _confirmed(finding)
+
+
+def _confirmed(finding: SecretFinding) -> SecretFinding:
+    """The finding without a doubt."""
+    place = "The message" if finding.field is None else f"The field {finding.field!r}"
+    reason = f"{place} asks for {CALLED[finding.kind]}."
+    return replace(finding, tier=tier_of(finding.kind), reason=reason, doubtful=False)
 
 
 _REMEMBERED: Final = 8
@@ -541,31 +546,45 @@ class CallReading:
     def judge(self, message: str, form: Form[Any], *, strict: bool = False) -> tuple[SecretFinding, ...]:
         """What `judge_form` finds, and what only the questions together ask for."""
         findings = judge_form(message, form, strict=strict)
-        if all(finding.doubtful for finding in findings):
-            findings += self.judge_together(message, form, {finding.field for finding in findings})
-        return findings
+        if any(not finding.doubtful for finding in findings):
+            return findings
+        return self._after_others(message, form, findings)
 
-    def judge_together(
-        self, message: str, form: Form[Any], known: Set[str | None] = frozenset()
+    def judge_together(self, message: str, form: Form[Any]) -> tuple[SecretFinding, ...]:
+        """What only the questions together ask for. The same question may be judged again: it counts once."""
+        return self._after_others(message, form, ())
+
+    def _after_others(
+        self, message: str, form: Form[Any], alone: tuple[SecretFinding, ...]
     ) -> tuple[SecretFinding, ...]:
-        """What only the questions together ask for, but for the fields that are `known` already.
-
-        The same question may be judged again: it counts once.
-        """
         now = (message[:_LONGEST], form.fields)
         self._earlier = [each for each in self._earlier if (each[0], each[1].fields) != now]
-        findings = self._together(message, form, known) if self._earlier else ()
+        findings = self._together(message, form, alone) if self._earlier else alone
         self._earlier = [*self._earlier, (message[:_LONGEST], form)][-_REMEMBERED:]
         return findings
 
-    def _together(self, message: str, form: Form[Any], known: Set[str | None]) -> tuple[SecretFinding, ...]:
-        fields = [
-            field
-            for field in form.fields
-            if isinstance(field, Text) and field.name not in known and _says_little(field)
-        ]
-        if not fields:
-            return ()
+    def _together(
+        self, message: str, form: Form[Any], alone: tuple[SecretFinding, ...]
+    ) -> tuple[SecretFinding, ...]:
+        known = {finding.field for finding in alone}
+        open_fields = [field for field in form.fields if isinstance(field, Text) and field.name not in known]
+        fields = [field for field in open_fields if _says_little(field)]
+        weighed = weigh(
+            [*((asked, before.fields) for asked, before in self._earlier), (message, form.fields)]
+        )
+        plausible = bool(fields) and weighed.total >= POSSIBLE
+        findings = (*alone, *(self._after_reference(message, form, fields) if plausible else ()))
+        if not findings and weighed.total >= SUSPICIOUS:
+            taking = open_fields if weighed.total >= CERTAIN else fields
+            return tuple(
+                finding_of(each.name, _heavy(weighed), self._texts(message, form)) for each in taking
+            )
+        return tuple(map(_confirmed, findings)) if weighed.total >= CERTAIN else findings
+
+    def _after_reference(
+        self, message: str, form: Form[Any], fields: list[Text]
+    ) -> tuple[SecretFinding, ...]:
+        """What the rules find in the questions together."""
         if (named := self._named_before(message)) is not None:
             now = read(message)
             doubtful = named.doubtful or not (named.firm and (now.generic or now.refers_back))

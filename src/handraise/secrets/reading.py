@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from handraise.secrets.characters import fold
@@ -82,8 +82,7 @@ class Named(NamedTuple):
     """See `Mention`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """All that judging a form needs to know of one text."""
 
     mentions: frozenset[Mention]
@@ -107,6 +106,8 @@ class Reading:
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
     words: frozenset[str] = frozenset()
     """Its words."""
+    pairs: frozenset[str] = frozenset()
+    """Words that follow each other in a clause: "your phone"."""
 
 
 def read(text: str) -> Reading:
@@ -126,7 +127,11 @@ def _read(text: str) -> Reading:
     spared = frozenset().union(*[entry.spares for entry in entries])
     plain, generic = _plain(marks), _generic(marks)
     roles = frozenset().union(*[entry.roles for entry in entries])
-    words = frozenset(" ".join([mark.text for mark in marks]).split())
+    said = [
+        " ".join([mark.text for mark in clause]).split() for sentence in sentences for clause, _ in sentence
+    ]
+    words = frozenset().union(*said)
+    pairs = frozenset([f"{one} {other}" for each in said for one, other in pairwise(each)])
     if not any(entry.senses for entry in entries) and _DENYING.isdisjoint(roles) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
@@ -139,6 +144,7 @@ def _read(text: str) -> Reading:
             quotes=quoted_in(text),
             refers_back=back,
             words=words,
+            pairs=pairs,
         )
     languages = languages_of(text, marks)
     roles = frozenset(
@@ -160,6 +166,7 @@ def _read(text: str) -> Reading:
         refers_back=found.refers_back,
         own=frozenset(found.own()),
         words=words,
+        pairs=pairs,
     )
 
 
@@ -244,7 +251,7 @@ class _Found:
                     doubtful = each.sense.strength == "doubtful"
                     own = Mention(
                         kind, firm, each.asked, not clause.questions, doubtful, each.part, each.words
-                    )
+                    )._replace(described=each.described)
                     self._own.append((own, self._clause))
                 if each.passing:
                     firm = each.sense.strength == "strong"

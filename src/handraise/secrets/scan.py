@@ -29,7 +29,7 @@ from handraise.secrets.words import clauses, languages_of, marks_of
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"|(?:- ?){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
-    r"|PuTTY-User-Key-File-\d"
+    r"|PuTTY-User-Key-File-\d|\bb3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{20}|\bMII[A-Za-z0-9+/]{3}IBA(?:DAN|AKC)[A-Za-z0-9+/]{20}"
     r"|LS0tLS1CRUdJTiB(?:SU0EgUFJJVkFUR|QUklWQVRF|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBVEU|FTkNSWVBURUQgUFJJVkFURS)"
     r"|\"kty\"\s{0,3}:[^{}]{1,3000}\"[dk]\"\s{0,3}:\s{0,3}\"[A-Za-z0-9_-]{30,}"
 )
@@ -52,24 +52,31 @@ _HOST_PAIR: Final = (
 _COMMAND: Final = (
     r"\bcurl\b.{0,200}\s(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,60}:([^\s'\"]{1,100})"
     r"|\bmysql\b.{0,100}\s-p([^\s-]\S{2,60})|\bsshpass\s{1,3}-p\s{0,3}(\S{3,60})"
+    r"|\bredis-cli\b.{0,200}\s-a\s{1,3}(\S{3,60})"
     r"|_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\bdocker login\b.{0,100}\s-p[ =]['\"]?([^\s'\"]{3,100})"
     r"|\s--password[ =]['\"]?([^\s'\"]{3,100})|\bmachine \S{3,100} login \S{1,100} password (\S{3,200})"
 )
 _SETTING: Final = (
     r"(?i)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
-    r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?([^\s\"']{6,500})"
+    r"[\"']?\s{0,3}(?:[=:]|value=)\s{0,3}[\"']?([^\s\"']{6,500})"
 )
 _NAMED_SETTING: Final = r"(?<![A-Za-z])[A-Z][A-Z0-9_]{2,60}\s{0,3}=\s{0,3}[\"']?([^\s\"']{6,500})"
-_WIFI: Final = r"\bWIFI:(?:[A-Z]:[^;\n]{0,64};){0,4}P:([^;\s]{4,64});"
-"""What the QR code of a wireless network says."""
+_WIFI: Final = (
+    r"\bWIFI:(?:[A-Z]:[^;\n]{0,64};){0,4}P:([^;\s]{4,64});"
+    r"|\b(?:psk|wpa_passphrase)\s?=\s?[\"']?([^\s\"']{8,63})"
+)
+"""What the QR code of a wireless network says, and its settings."""
 _BACKUP_CODES: Final = (
     r"(?i)\b(?:backup|recovery|emergency|rescue|scratch)[ -]codes?\b[^\n]{0,12}?[:=\s]\s?"
     r"(?=[a-z-]{0,8}\d)[a-z0-9]{4,6}[ -]?[a-z0-9]{4,6}(?:[,;\s]{1,3}[a-z0-9]{4,6}[ -]?[a-z0-9]{4,6})+"
 )
 _BITLOCKER: Final = r"(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])"
-_OTPAUTH: Final = r"(?i)otpauth://[a-z]{4}/\S{0,200}[?&]secret=[A-Z2-7]{8,}"
+_OTPAUTH: Final = (
+    r"(?i)otpauth://[a-z]{4}/\S{0,200}[?&]secret=[A-Z2-7]{8,}|otpauth-migration://offline\?data=\S{20,}"
+)
 _COOKIE: Final = (
-    r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token)"
+    r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token"
+    r"|wordpress_logged_in_\w{32})"
     r"\s{0,2}=\s{0,2}([A-Za-z0-9%._~+/-]{16,4000})"
 )
 _BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
@@ -78,7 +85,8 @@ _HEX64: Final = r"(?<![A-Za-z0-9])(?:0x)?[0-9a-fA-F]{64}(?![A-Za-z0-9])"
 _BASE58_KEY: Final = r"(?<![A-Za-z0-9])[1-9A-HJ-NP-Za-km-z]{86,88}(?![A-Za-z0-9])"
 _BASE32: Final = r"(?<![A-Za-z0-9])(?:[A-Z2-7]{4}[ -]?){4,13}(?![A-Za-z0-9])"
 _PRIVATE_HINT: Final = (
-    r"(?i)private[ _-]?key|privkey|secret[ _-]?key|spend[ _-]?key|signing[ _-]?key|preshared[ _-]?key"
+    r"(?i)private[ _-]?key|privkey|\benc(?:ryption)?[ _-]?key|secret[ _-]?key|spend[ _-]?key|signing[ _-]?key"
+    r"|preshared[ _-]?key"
     r"|\b(?:my|eth|ethereum|wallet|metamask)\b.{0,20}\bkey\b"
     r"|\b(?:solana|phantom|keypair)\b(?!.{0,30}(?:\btx|sign|trans|address))"
 )
@@ -107,16 +115,22 @@ _PROVIDER_HINT: Final = (
     r"(?i)\b(?:vercel|netlify|heroku|linkedin|square|twitter|facebook|mailchimp|okta|auth0|algolia|datadog|circleci"
     r"|travis|jenkins|asana|zendesk|dropbox|twitch)\b.{0,40}\b(?:token|key|secret)\b"
 )
-_QUERY_KEY: Final = r"(?:^|[?&\s])(?:key|apikey)=([A-Za-z0-9_-]{24,200})"
+_QUERY_KEY: Final = (
+    r"(?i:(?:^|[?&#\s])(?:(?:api_?)?key|(?:access|refresh|id|auth)_token|client_secret|sig"
+    r"|X-(?:Amz|Goog)-Signature)=)([A-Za-z0-9%+/_.-]{24,2000})"
+)
 _USER_AND_ANOTHER: Final = (
     r"(?i)\b(?:log ?in|sign ?in|user(?:name)?|account|credentials?|anmeldung|benutzer|utilisateur|usuario|utente)\b"
     r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
+    r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/|]\s{1,2}((?=\S*\d)(?=\S*[A-Za-z])"
+    r"[^\s/|:]{6,40})"
+    r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S*\d)[^\s:@/]{6,60})@[\w-]{1,60}\.\w"
 )
 _SENT_CODE: Final = (
     r"(?<![\w-])G-\d{6}(?![\w-])|(?i:\b(?:sms|text(?:ed)?|txt|смс|authenticator)\b)"
-    r"[^\d\n]{0,20}\b\d{3}[ -]?\d{3}[.!]?\s*$"
+    r"[^\d\n]{0,20}(?<!to )(?<!at )\b\d{3}[ -]?\d{3}(?![ -]?\d|\w)"
 )
-"""Google's, and six digits that end a sentence about a text message or an authenticator."""
+"""Google's, and six digits after a text message or an authenticator."""
 _DOTS: Final = str.maketrans(dict.fromkeys("·•‧∙⋅", "."))
 """Dots that people write between the groups of a number."""
 _RANDOM: Final = r"[A-Za-z0-9_-]{20,200}"
@@ -368,12 +382,13 @@ def _squeezed(text: str) -> str:
     if not re.search(r"\s|…", text):
         return ""
     text = re.sub(_SINGLES, lambda run: re.sub(r"\s", "", run[0]), text)
+    text = re.sub(r" ([-_]) ", r"\1", text)
     begins = beginnings().search(text)
     if begins is None:
         return text if re.search(_SINGLES, text) else ""
     pieces = [begins[0]]
     for chunk in re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t")):
-        is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 3
+        is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 1
         in_groups = len(pieces) > 2 and len(chunk) == len(pieces[-1]) == len(pieces[-2])
         if not re.fullmatch(_CHUNK, chunk) or (is_word and not in_groups):
             break
@@ -408,8 +423,29 @@ _LOOK_OF: Final = {
 }  # fmt: skip
 _CHOSEN: Final = r"(?=\S*[^\W\d_])(?=\S*\d)\S{6,60}"
 """What people choose: letters and digits."""
-_LINKED: Final = re.compile(r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—) ")
+_LINKED: Final = re.compile(
+    r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—|that(?:'s| is| was)|das (?:ist|war)|c'est|it's"
+    r"|for (?:the|my|our)) "
+)
 _COPULA: Final = r"(?i)\b(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|este|being|=)\s*$"
+_RESUMED: Final = (
+    r"(?i),\s*(?:c'|ce |it |das |that )(?:est|is|ist)\s*$|\b(?:lautet|reads|luidt|lyder|brzmi|yw)\s*$"
+)
+"""Other ways to say "is": "le mot de passe, c'est …", "lautet"."""
+_SPOKEN: Final = (
+    "zero null zéro cero nul ноль|one eins un uno een один jeden|two zwei deux dos due twee два dwa"
+    "|three drei trois tres tre drie три trzy|four vier quatre cuatro quattro четыре cztery"
+    "|five fünf cinq cinco cinque vijf пять pięć|six sechs seis sei zes шесть sześć"
+    "|seven sieben sept siete sette zeven семь siedem|eight acht huit ocho otto восемь osiem"
+    "|nine neun neuf nueve nove negen девять dziewięć"
+)
+"""Digits in words, from zero on."""
+_SPOKEN_DIGIT: Final = {
+    word: str(at) for at, words in enumerate(_SPOKEN.split("|")) for word in words.split()
+}
+_SPOKEN_NUMBER: Final = (
+    rf"(?i)\b(?:{'|'.join(_SPOKEN_DIGIT)})(?:[ ,-]{{1,2}}(?:{'|'.join(_SPOKEN_DIGIT)})){{2,}}\b"
+)
 _YEAR: Final = r"(?:19|20)\d\d"
 _TWO_GROUPS: Final = r"\d{3}[ -]\d{3}(?![\w-])"
 _SIX: Final = r"\d{3}[ -]?\d{3}"
@@ -427,6 +463,7 @@ def _told(text: str) -> Found | None:
     """A sentence that gives a secret away: "my password is …", "PIN: …"."""
     if len(text) < 6:
         return None
+    text = re.sub(_SPOKEN_NUMBER, _in_digits, text)
     for number, found in enumerate(re.finditer(_CANDIDATE, text)):
         if number == _MOST_CANDIDATES:
             return None
@@ -449,6 +486,11 @@ def _told(text: str) -> Found | None:
         if (told := _named_before(before, value, assigned, after)) is not None:
             return told
     return None
+
+
+def _in_digits(spoken: re.Match[str]) -> str:
+    """ "seven three zero eight" as 7308."""
+    return "".join(_SPOKEN_DIGIT[word.lower()] for word in re.findall(r"\w+", spoken[0]))
 
 
 def _named_after(value: str, after: str) -> Found | None:
@@ -477,7 +519,9 @@ def _named_after(value: str, after: str) -> Found | None:
 def _named_before(before: str, value: str, assigned: bool, after: str) -> Found | None:
     """The secret that the last words before a value name, if the value looks like one."""
     stem = re.sub(_ASSIGNED, "", before) if assigned else before
-    stem = re.split(_SENTENCE_END, stem)[-1]
+    stem = re.sub(_RESUMED, " is ", re.split(_SENTENCE_END, stem)[-1])
+    said = re.search(_COPULA, stem)
+    stem = stem[: said.start()] if said else stem
     segments = list(clauses(stem))
     if not segments:
         return None
@@ -489,7 +533,6 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
     for at in range(len(marks) - 1, max(-1, len(marks) - 6), -1):
         kind = _kind_at(clause, at, after, re.match(_SIX, value + after[:4]) is not None)
         if kind is not None:
-            said = re.search(_COPULA, stem)
             if not said and linking & (
                 marks[at].entry.languages or clause.languages
             ):  # "the password of user42"
@@ -500,7 +543,9 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
                 kind == "otp" and re.fullmatch(r"\d{3}", value) and " " in marks[at].text
             ):  # "security code 123"
                 kind, fits = "cvv", re.fullmatch(r"\d{3}", value)
-            if kind == "passphrase" and not assigned and _holds_words(f"{value}{after}"):
+            if (kind == "passphrase" or (kind == "password" and assigned)) and _holds_words(
+                f"{value}{after}"
+            ):
                 return Found(kind, CALLED[kind], f"words follow the word {marks[at].text!r}")
             if kind == "seed_phrase" and not re.match(r"(?:\W+[a-z]+){2}", after):
                 return None

@@ -17,6 +17,13 @@ Carrier: TypeAlias = Text | Integer | Number
 """Fields that a secret fits into as it is."""
 
 
+_compiled: Final = lru_cache(maxsize=None)(re.compile)
+"""Compiled at first use, so that importing costs little. The cache of `re` itself takes longer to look into."""
+
+
+_BEGINNINGS: Final = (*QUOTED_BEGINNINGS, ("token", "eyJ"))
+
+
 class Hint(NamedTuple):
     """A kind of secret that the shape of a field speaks for, and why."""
 
@@ -92,7 +99,7 @@ _NOTORIOUS: Final = frozenset(
 _CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
 _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
 _BEGUN: Final = (
-    r"[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
+    r"otpauth://|[\"'`“](?:Authorization|X-Api-Key|Cookie|Proxy-Authorization):"
     r"|(?<![\w-])(?:eyJ[\w-]{0,200}(?:\.|…)|\d{8,10}:AA\w{8}|(?:key|api|secret|token)_(?:live|test|prod)_"
     r"|hooks\.slack\.com/services/T|AIza\w{4}|AGE-SEC)"
     r"|(?<![\w-])BEGIN (?:OPENSSH|RSA|EC|DSA|PGP|ENCRYPTED|PRIVATE)\b(?! PUBLIC)"
@@ -133,16 +140,16 @@ def digits_of(field: Carrier, roles: Set[str]) -> tuple[int, int] | None:
         low, high = int(field.minimum), int(field.maximum)
         full = low > 0 and str(low).strip("0") == "1" and set(str(high)) == {"9"}
         return (len(str(low)), len(str(high))) if full else None
-    if found := re.fullmatch(_DIGITS_SHOWN, field.description or field.title or ""):
+    if found := _compiled(_DIGITS_SHOWN).fullmatch(field.description or field.title or ""):
         return len(found[1]), len(found[2] or found[1])
-    if field.title and (places := re.fullmatch(_PLACES, field.title)):
+    if field.title and (places := _compiled(_PLACES).fullmatch(field.title)):
         counted = max(0, int(places[2]) - int(places[1])) + 1
         return counted, counted
     for text in (field.title, field.description):
         if text and is_mask(text):
             blanks = len(re.sub(r"[\s-]", "", text))
             return blanks, blanks
-    if (pattern := pattern_of(field)) and (found := re.fullmatch(_DIGITS, pattern)):
+    if (pattern := pattern_of(field)) and (found := _compiled(_DIGITS).fullmatch(pattern)):
         if found[3] is None:
             return int(found[1]), int(found[2] or found[1])
         return (field.min_length, field.max_length) if field.min_length and field.max_length else None
@@ -172,7 +179,7 @@ def takes_postal_code(field: Text, in_india: bool = False) -> bool:
 
 def is_mask(text: str) -> bool:
     """Whether a text is nothing but places for digits."""
-    return re.fullmatch(_BLANKS, text.upper()) is not None
+    return _compiled(_BLANKS).fullmatch(text.upper()) is not None
 
 
 def _grouped_digits(pattern: str) -> int:
@@ -195,7 +202,7 @@ def pattern_of(field: Carrier) -> str:
 
 def month_and_year(field: Carrier) -> bool:
     """Whether the field wants a month and a year of two digits, as cards have them."""
-    return any(re.search(_MONTH_AND_YEAR, text) for text in (field.title, field.description) if text)
+    return any(_compiled(_MONTH_AND_YEAR).search(text) for text in (field.title, field.description) if text)
 
 
 def shown_kind(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
@@ -209,27 +216,26 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
     because = f"the pattern {pattern[:40]}"
     if "PRIVATE KEY" in pattern:
         return Hint("private_key", False, because)
-    if re.search(_NUMBER_AND_COLON, pattern):
+    if _compiled(_NUMBER_AND_COLON).search(pattern):
         return Hint("token", False, because)
-    if re.search(_WORDS, pattern):
+    if _compiled(_WORDS).search(pattern):
         return Hint("seed_phrase", False, because)
-    if re.search(_WIF, pattern) or (re.search(_HEX64, pattern) and not roles.isdisjoint({"wallet", "key"})):
+    if _compiled(_WIF).search(pattern) or (
+        _compiled(_HEX64).search(pattern) and not roles.isdisjoint({"wallet", "key"})
+    ):
         return Hint("private_key", False, because)
-    if re.search(_IBAN, pattern):
+    if _compiled(_IBAN).search(pattern):
         return Hint("bank_account", False, because)
-    if re.search(_SOCIAL, pattern):
+    if _compiled(_SOCIAL).search(pattern):
         return Hint("national_id", False, because)
-    if re.search(_CURVE_KEY, pattern) or re.search(_SIX_TIMES_EIGHT, pattern):
+    if _compiled(_CURVE_KEY).search(pattern) or _compiled(_SIX_TIMES_EIGHT).search(pattern):
         return Hint("private_key", False, because)
-    if re.fullmatch(_THREE_PARTS, pattern):
+    if _compiled(_THREE_PARTS).fullmatch(pattern):
         return Hint("token", True, because)
-    if re.search(_FORTY, pattern):
-        return Hint("api_key", "provider" not in roles, because)
-    beginning = _beginning(pattern)
-    if quoted := quoted_in(beginning):
+    if quoted := quoted_in(_beginning(pattern)):
         return quoted._replace(because=because)
-    if beginning.startswith("eyJ"):
-        return Hint("token", False, because)
+    if _compiled(_FORTY).search(pattern):
+        return Hint("api_key", "provider" not in roles, because)
     return None
 
 
@@ -264,32 +270,36 @@ def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
 def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hint | None:
     """What a title, description or suggested value shows."""
     text = text if text.isascii() else fold(text)
-    if re.search(_UNUSUAL_OR_DIGIT, text) is None and len(text.split()) < _MANY_WORDS:
+    if _compiled(_UNUSUAL_OR_DIGIT).search(text) is None and len(text.split()) < _MANY_WORDS:
         return None
-    if re.fullmatch(_DOTS, text):
+    if _compiled(_DOTS).fullmatch(text):
         return Hint("password", False, "the dots that stand for letters")
     if not _LOCKS.isdisjoint(text) and (generic or set(text.strip().replace("\ufe0f", "")) <= _LOCKS):
         return Hint("password", not signing_in, f"the sign {text.strip()}")
     digits = re.search(r"\d", text) is not None
-    if says_rules and digits and re.search(_RULES_FOR_IT, text):
+    if says_rules and digits and _compiled(_RULES_FOR_IT).search(text):
         return Hint("password", True, "rules for its characters")
-    if digits and re.search(_NUMBERED_WORDS, text):
+    if digits and _compiled(_NUMBERED_WORDS).search(text):
         return Hint("seed_phrase", False, "the places for its words")
-    if len(text) >= _SHORTEST_MASK and re.search(_BESIDE_A_CARD, text) and re.search(_CARD_MASK, text):
+    if (
+        len(text) >= _SHORTEST_MASK
+        and _compiled(_BESIDE_A_CARD).search(text)
+        and _compiled(_CARD_MASK).search(text)
+    ):
         return Hint("card_number", False, "the place for a card's number")
     if (
         text.rstrip().endswith(("...", "…"))
-        and (begun := re.search(_SEEDS_BEGUN, text))
+        and (begun := _compiled(_SEEDS_BEGUN).search(text))
         and all_seed_words(begun[1])
     ):
         return Hint("seed_phrase", False, "the beginning of one")
-    may_show_one = len(text.split()) >= _MANY_WORDS or re.search(_MAY_SHOW_ONE, text)
+    may_show_one = len(text.split()) >= _MANY_WORDS or _compiled(_MAY_SHOW_ONE).search(text)
     if may_show_one and (kind := value_kind(text) or _seed_words(text)):
         return Hint(kind, False, "an example of one")
-    found = re.search(_EXAMPLE, text) if generic else None
+    found = _compiled(_EXAMPLE).search(text) if generic else None
     if found and found[1].strip("\"'”.,;").lower() in _NOTORIOUS:
         return Hint("password", False, "an example of one")
-    if found and re.fullmatch(_COMPLEX, found[1]):
+    if found and _compiled(_COMPLEX).fullmatch(found[1]):
         return Hint("password", True, "an example of one")
     return None
 
@@ -312,12 +322,12 @@ _LOOKS_TYPED: Final = (
 def enumerates_signs(field: Choice | Choices) -> bool:
     """Whether the options are the signs that something is made of: ten digits, half an alphabet."""
     values = [option.value for option in field.options]
-    return len(values) >= 8 and all(re.fullmatch(_ONE_SIGN, value) for value in values)
+    return len(values) >= 8 and all(_compiled(_ONE_SIGN).fullmatch(value) for value in values)
 
 
 def shows_a_value(text: str) -> bool:
     """Whether a yes-or-no question names a value: "Is 4711 your PIN?". "90 days" is none."""
-    return re.search(_VALUE, text) is not None or not _NOTORIOUS.isdisjoint(
+    return _compiled(_VALUE).search(text) is not None or not _NOTORIOUS.isdisjoint(
         text.lower().rstrip("?!. ").split()
     )
 
@@ -332,7 +342,9 @@ def enumerates_values(field: Choice | Choices) -> bool:
     """Whether the options look like secrets themselves, or narrow one down: "hunter2", "482913", "0000-2499"."""
     labels = [option.label for option in field.options]
     looks = [
-        re.fullmatch(_LOOKS_TYPED, label) or re.fullmatch(_RANGE, label) or label.lower() in _NOTORIOUS
+        _compiled(_LOOKS_TYPED).fullmatch(label)
+        or _compiled(_RANGE).fullmatch(label)
+        or label.lower() in _NOTORIOUS
         for label in labels
     ]
     return len([look for look in looks if look]) * 2 >= len(labels) or (
@@ -344,7 +356,9 @@ _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
-_UNUSUAL: Final = r"[^\w\s,?!()]|_|[a-z][A-Z]|[A-Z]{3}|[A-Za-z]\d|\d[A-Za-z]"
+_UNUSUAL: Final = (
+    r"[^\w\s,?!():.']|[:.'](?=\S)|(?<=[A-Z0-9])\.|_|[a-z][A-Z]|[A-Z]{3}|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]"
+)
 """Signs and letters that no ordinary sentence has, and every beginning of a key does."""
 _COMMAND_WORDS: Final = frozenset(
     {
@@ -367,9 +381,21 @@ _COMMAND_WORDS: Final = frozenset(
     | {"execute", "enter", "echo", "printenv", "print", "cat", "less", "head"}
 )
 """Words that commands begin with."""
+_BEGINNING: Final = (
+    "start",
+    "begin",
+    "commenc",
+    "empiez",
+    "comienz",
+    "inizi",
+    "comec",
+    "zaczyna",
+    "начина",
+    "prefix",
+)
 _SAID_TO_BEGIN: Final = (
-    r"(?i:\b(?:start|begin|beginn|commenc|empiez|comienz|inizi|comec|zaczyna|начина|prefix)\w*)\s(?:\w{1,5}\s){0,2}[\"'`“„«]?"
-    r"([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
+    rf"(?i:\b(?:{'|'.join(_BEGINNING)})\w*)"
+    r"\s(?:\w{1,5}\s){0,2}[\"'`“„«]?([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
 )
 """A description that says how the key begins, without its last sign: "starts with xoxb"."""
 
@@ -377,7 +403,7 @@ _SAID_TO_BEGIN: Final = (
 @lru_cache(maxsize=1)
 def _any_beginning() -> re.Pattern[str]:
     """Compiled at first use, as the other long ones are."""
-    return re.compile(rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in QUOTED_BEGINNINGS)}){_END}")
+    return re.compile(rf"(?<![A-Za-z0-9_-])({'|'.join(begins for _, begins in _BEGINNINGS)}){_END}")
 
 
 def quoted_in(text: str) -> Hint | None:
@@ -385,26 +411,27 @@ def quoted_in(text: str) -> Hint | None:
     text = text if text.isascii() else fold(text)
     if "://" in text and holds_url_password(text):
         return Hint("connection_string", False, "an address with a password")
-    if "@" in text and re.search(_LOGIN_AT_HOST, text):
+    if "@" in text and _compiled(_LOGIN_AT_HOST).search(text):
         return Hint("connection_string", False, "an address with a password")
     if "-----" in text and holds_private_key(text):
         return Hint("private_key", False, "the first line of one")
-    if "-----BEGIN" in text and not re.search(_OPEN_BLOCK, text):
+    if "-----BEGIN" in text and not _compiled(_OPEN_BLOCK).search(text):
         return Hint("private_key", True, "-----BEGIN")
     words = text.lower()
     commands = not _COMMAND_WORDS.isdisjoint(words.replace("`", " ").replace('"', " ").split())
-    if re.search(_UNUSUAL, text):
-        if found := re.search(_BEGUN, text) or re.search(_PRINTING, text):
+    if _compiled(_UNUSUAL).search(text):
+        if found := _compiled(_BEGUN).search(text) or _compiled(_PRINTING).search(text):
             return Hint("token", False, found[0][:40].strip())
         if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
             return Hint(kind, False, beginning[1])
-    elif commands and (found := re.search(_PRINTING, text)):
+    elif commands and (found := _compiled(_PRINTING).search(text)):
         return Hint("token", False, found[0][:40].strip())
-    if said := re.search(_SAID_TO_BEGIN, text):
+    begins = any(verb in words for verb in _BEGINNING)
+    if begins and (said := _compiled(_SAID_TO_BEGIN).search(text)):
         kinds = (_kind_of(said[1] + sign) for sign in ("", "_", "-", "."))
         return next((Hint(kind, False, said[1]) for kind in kinds if kind), None)
     return None
 
 
 def _kind_of(beginning: str) -> str | None:
-    return next((kind for kind, begins in QUOTED_BEGINNINGS if re.fullmatch(begins, beginning)), None)
+    return next((kind for kind, begins in _BEGINNINGS if re.fullmatch(begins, beginning)), None)

@@ -1,31 +1,45 @@
 """How much all words of a question together speak for a secret, where no rule knows the wording.
 
 The rules name what they find. New wording is what they miss: "the thing you change every 90 days and IT tells you not
-to reuse". Each word, and each role that a word plays, has a weight in `weights.json`: above zero it is more common in
-questions that ask for a secret, below zero in harmless ones. `tests/secrets/learn.py` counts them in the labelled sets.
+to reuse". Each word, each pair of words, each role that a word plays and each trait of a field has a weight in
+`weights.json`: above zero it is more common in questions that ask for a secret, below zero in harmless ones.
+`tests/secrets/learn.py` learns them from the labelled sets.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
 from math import sqrt
 from typing import Final, NamedTuple
 
-from handraise.secrets.reading import Reading
+from handraise.forms import UNSET, Choice, Choices, Field, Text
+from handraise.secrets.reading import Reading, read
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 1.4
+SUSPICIOUS: Final = 1.6
 """A question that weighs this much is doubtful."""
-CERTAIN: Final = 0.5
-"""A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt."""
-PLAUSIBLE: Final = -0.6
+CERTAIN: Final = 1.8
+"""A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt.
+
+Without a rule, it is doubtful even if the names of its fields say something harmless.
+"""
+SURE: Final = 3.4
+"""A question that weighs this much asks for a secret without a doubt."""
+PLAUSIBLE: Final = -0.3
 """What weighs less asks for no secret, even if a rule finds that its words describe one."""
+POSSIBLE: Final = -1.2
+"""What weighs less asks for no secret, even if one of its words may name one: "pin", "OTP"."""
 DAMPING: Final = 12
 """A few heavy words in a short question say less than many."""
+MANY_OPTIONS: Final = 20
+"""So many options of a choice are read."""
+_LONGEST_COUNTED: Final = 40
+"""All longer texts are alike."""
 _HEAVIEST: Final = 3
+_LITTLE: Final = 3
 
 _ABOUT: Final = (
     ("seed_phrase", frozenset({"wallet app", "coins", "some words"})),
@@ -46,46 +60,129 @@ class Weighed(NamedTuple):
     """The heaviest words and roles."""
 
 
-def weigh(readings: Iterable[Reading]) -> Weighed:
-    """Weigh all texts of a question together."""
-    readings = list(readings)
-    known = _weights()
-    words = frozenset().union(*[reading.words for reading in readings])
-    roles = frozenset().union(*[reading.roles for reading in readings])
-    weighed = [(known.words[word], word) for word in words & known.words.keys()]
-    weighed += [(known.roles[role], role) for role in roles & known.roles.keys()]
-    total = known.bias + sum([weight for weight, _ in weighed]) / sqrt(len(weighed) + DAMPING)
-    if total < PLAUSIBLE:
-        return Weighed(total, "password", ())
-    heaviest = sorted(weighed, key=lambda each: (-each[0], each[1]))[:_HEAVIEST]
-    kind = next((kind for kind, about in _ABOUT if not about.isdisjoint(roles)), "password")
-    return Weighed(total, kind, tuple(feature for _, feature in heaviest))
+class Features(NamedTuple):
+    """All that has a weight, by the place where it stands."""
 
-
-def features_of(readings: Iterable[Reading]) -> Set[str]:
-    """The words of some texts, and their roles in brackets, as the file of weights names them."""
-    readings = list(readings)
-    words = frozenset().union(*[reading.words for reading in readings])
-    roles = frozenset().union(*[reading.roles for reading in readings])
-    return words.union([f"[{role}]" for role in roles])
+    words: Set[str]
+    """Words of all texts, and pairs of words that follow each other."""
+    roles: Set[str]
+    label_words: Set[str]
+    """Words of the names of fields, which say what a person answers."""
+    label_roles: Set[str]
+    last_words: Set[str]
+    """Words of the last of several questions."""
+    last_roles: Set[str]
+    traits: Set[str]
+    """What kinds of fields there are."""
 
 
 class Weights(NamedTuple):
-    """The weight of an empty question, and those of words and roles."""
+    """The weight of an empty question, and those of all features."""
 
     bias: float
     words: Mapping[str, float]
     roles: Mapping[str, float]
+    label_words: Mapping[str, float]
+    label_roles: Mapping[str, float]
+    last_words: Mapping[str, float]
+    last_roles: Mapping[str, float]
+    traits: Mapping[str, float]
 
 
-def weights_from(bias: float, weights: Mapping[str, float]) -> Weights:
-    """The weights as they are kept, with the names of roles in brackets."""
-    words = {name: weight for name, weight in weights.items() if not name.startswith("[")}
-    roles = {name.strip("[]"): weight for name, weight in weights.items() if name.startswith("[")}
-    return Weights(bias, words, roles)
+_DENIED: Final = "denies"
+"""Stands among the roles for a text that denies something."""
+_NOTHING: Final[Set[str]] = frozenset()
+
+
+def features_of(questions: Sequence[tuple[str, Iterable[Field]]]) -> Features:
+    """The features of the questions of one call: their messages and fields."""
+    texts: list[Reading] = []
+    labels: list[Reading] = []
+    traits: set[str] = set()
+    last = 0
+    for message, fields in questions:
+        last = len(texts)
+        texts.append(read(message))
+        for field in fields:
+            label = read(field.title or field.name)
+            labels.append(label)
+            texts += (label, *_readings_below(field))
+            traits.update(_traits(field))
+    several = len(questions) > 1
+    return Features(
+        _words(texts).union(*[reading.pairs for reading in texts]),
+        _roles(texts),
+        _words(labels),
+        _roles(labels),
+        _words(texts[last:]) if several else _NOTHING,
+        _roles(texts[last:]) if several else _NOTHING,
+        traits,
+    )
+
+
+def _words(readings: list[Reading]) -> frozenset[str]:
+    return frozenset().union(*[reading.words for reading in readings])
+
+
+def _roles(readings: list[Reading]) -> frozenset[str]:
+    roles = frozenset().union(*[reading.roles for reading in readings])
+    return roles | {_DENIED} if any(reading.denies for reading in readings) else roles
+
+
+def _readings_below(field: Field) -> Iterator[Reading]:
+    if field.description:
+        yield read(field.description)
+    if isinstance(field, Choice | Choices):
+        yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
+
+
+def _traits(field: Field) -> Iterator[str]:
+    """What kind of a field it is, and how long an answer may be."""
+    yield type(field).__name__
+    if isinstance(field, Text):
+        if field.pattern is not None:
+            yield "pattern"
+        if field.max_length:
+            yield f"up to {min(field.max_length, _LONGEST_COUNTED)}"
+        if field.format is not None:
+            yield field.format
+        if field.default is not UNSET:
+            yield "default"
+        if not field.title:
+            yield "no title"
+
+
+def weigh(questions: Sequence[tuple[str, Iterable[Field]]]) -> Weighed:
+    """Weigh all texts of the questions of a call together."""
+    return weighed(features_of(questions), _weights())
+
+
+def weighed(features: Features, weights: Weights) -> Weighed:
+    """Add the weights up."""
+    found = [
+        (table[feature], feature)
+        for present, table in zip(features, weights[1:], strict=True)
+        for feature in present & table.keys()
+    ]
+    total = weights.bias + sum([weight for weight, _ in found]) / sqrt(len(found) + DAMPING)
+    if total < SUSPICIOUS:
+        return Weighed(total, "password", ())
+    said = {*features.roles, *(word for word in features.words if _may_be_told(word))}
+    heaviest = [feature for _, feature in sorted(found, key=_heaviest_first) if feature in said]
+    kind = next((kind for kind, about in _ABOUT if not about.isdisjoint(features.roles)), "password")
+    return Weighed(total, kind, tuple(dict.fromkeys(heaviest))[:_HEAVIEST])
+
+
+def _may_be_told(word: str) -> bool:
+    """Whether it is one word, and no little one."""
+    return " " not in word and (len(word) > _LITTLE or not word.isascii())
+
+
+def _heaviest_first(found: tuple[float, str]) -> tuple[float, str]:
+    return -found[0], found[1]
 
 
 @lru_cache(maxsize=1)
 def _weights() -> Weights:
     """The weights. Their file is read here, once, at the first form that is judged."""
-    return weights_from(**json.loads(files(__package__).joinpath(WEIGHTS).read_text("utf-8")))
+    return Weights(**json.loads(files(__package__).joinpath(WEIGHTS).read_text("utf-8")))

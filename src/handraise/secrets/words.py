@@ -8,6 +8,7 @@ phrases that the lexicon knows become marks, with the parts they play.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 from operator import or_
@@ -26,7 +27,7 @@ _COLON_ENDING: Final = re.compile(
     r"(?<=\w):(?:ets?|ens?|erna?|ar|n|s|ns|in|ia|ta|lla|lle|lta|ssa|sta|aan)\b"
 )  # "sms:et", "PIN:n"
 _NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
-_PLAIN: Final = re.compile(r"[A-Za-z0-9 .,?!'()-]*")
+_PLAIN: Final = re.compile(r"(?:[A-Za-z0-9 .,?!'()-]|[:;](?= |$))*")
 """Nothing here can hide a letter."""
 _CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
 """Numbers that may stand for letters."""
@@ -263,61 +264,54 @@ def marks_of(words: Sequence[str]) -> list[Mark]:
 def _mark(word: str) -> tuple[Mark, bool]:
     """The word by itself, and whether a longer phrase may begin with it."""
     known = lexicon()
-    forms = _forms(word)
+    forms, _ = _forms(word)
     entry = next((known.phrases[form] for form in forms if form in known.phrases), NOTHING)
     return Mark(word, entry), any(form in known.beginnings for form in forms)
 
 
 def _longest(words: Sequence[str], at: int, alone: Mark) -> tuple[int, Mark]:
+    """The longest phrase that begins here, with its end; little words between its words are passed over."""
     known = lexicon()
-    longer = [
-        found
-        for form in _forms(words[at])
-        if form in known.beginnings
-        for found in _longer(words, at + 1, form + " ", known, 0)
-    ]
-    if not longer:
-        return at + 1, alone
-    end, entry = max(longer, key=_end)
-    return end, Mark(" ".join(words[at:end]), entry)
-
-
-def _end(found: tuple[int, Entry]) -> int:
-    return found[0]
-
-
-def _longer(
-    words: Sequence[str], at: int, before: str, known: Lexicon, skipped: int
-) -> Iterator[tuple[int, Entry]]:
-    """The phrases that go on from here, with their ends; little words between their words are passed over."""
-    if at == len(words):
-        return
-    for form in _forms(words[at]):
-        phrase = before + form
-        if entry := known.phrases.get(phrase):
-            yield at + 1, entry
-        if phrase in known.beginnings:
-            yield from _longer(words, at + 1, phrase + " ", known, 0)
-    if skipped < _SKIPPED and not known.little.isdisjoint(_forms(words[at])):
-        yield from _longer(words, at + 1, before, known, skipped + 1)
+    phrases, beginnings = known.phrases, known.beginnings
+    begun = [(f"{form} ", 0) for form in _forms(words[at])[0] if form in beginnings]
+    end, mark = at + 1, alone
+    for place in range(at + 1, len(words)):
+        forms, little = _forms(words[place])
+        going_on = []
+        for before, skipped in begun:
+            for form in forms:
+                phrase = before + form
+                if end <= place and phrase in phrases:
+                    end, mark = place + 1, Mark(" ".join(words[at : place + 1]), phrases[phrase])
+                if phrase in beginnings:
+                    going_on.append((f"{phrase} ", 0))
+            if little and skipped < _SKIPPED:
+                going_on.append((before, skipped + 1))
+        if not going_on:
+            break
+        begun = going_on
+    return end, mark
 
 
 @lru_cache(maxsize=16_384)
-def _forms(word: str) -> tuple[str, ...]:
-    """The word itself and the entries it may be a form of."""
-    return (word, *lexicon().forms_of(word))
+def _forms(word: str) -> tuple[tuple[str, ...], bool]:
+    """The word itself and the entries it may be a form of, and whether it is a little word."""
+    known = lexicon()
+    forms = (word, *known.forms_of(word))
+    return forms, not known.little.isdisjoint(forms)
 
 
 def languages_of(text: str, marks: Sequence[Mark]) -> int:
     """The languages that know most of the words and letters: a little word of one is a noun of another."""
-    counts: dict[int, int] = {}
     letters = lexicon().letters
     spoken = [mark.entry.languages for mark in marks]
     spoken += [] if text.isascii() else [letters[letter] for letter in set(text.lower()) if letter in letters]
-    for languages in spoken:
-        while languages:
-            language = languages & -languages
-            counts[language] = counts.get(language, 0) + 1
-            languages ^= language
+    counts = Counter([language for languages in spoken for language in _each(languages)])
     most = max(counts.values(), default=0)
-    return reduce(or_, (language for language, count in counts.items() if 5 * count >= 4 * most), COMMON)
+    return reduce(or_, [language for language, count in counts.items() if 5 * count >= 4 * most], COMMON)
+
+
+@lru_cache(maxsize=4096)
+def _each(languages: int) -> tuple[int, ...]:
+    """The languages of a set of bits."""
+    return tuple(1 << bit for bit in range(languages.bit_length()) if languages >> bit & 1)
