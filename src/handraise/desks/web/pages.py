@@ -186,6 +186,7 @@ class QuestionPages:
             language=language,
             count=len(rest),
             next=self._lookup.batch_handle(rest[0]) if rest else None,
+            waits=[self._lookup.handle(waiting) for waiting in rest],
             past=[self.past(one, language) for one in batch.ended],
         )
 

@@ -187,8 +187,13 @@
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = document.getElementById("inbox");
+    const now = page.getElementById("inbox");
+    if (!now) {  // the call of the answered question asks on
+      location.replace(location.pathname);
+      return;
+    }
     const focused = document.activeElement && old.contains(document.activeElement) ? document.activeElement.id : "";
-    old.replaceWith(document.adoptNode(page.getElementById("inbox")));
+    old.replaceWith(document.adoptNode(now));
     const again = focused && document.getElementById(focused);
     if (again) again.focus();
   };
