@@ -486,6 +486,20 @@ async def test_new_questions_appear_and_are_counted_without_a_reload(room: Room)
     await person.heading("3 questions are waiting")
 
 
+async def test_after_an_answer_the_next_question_is_offered_as_it_comes(room: Room) -> None:
+    await room.put(samples.confirm("a"))
+    person = await room.come_in()
+    await person.click_question()
+    await person.armed()
+    await person.page.locator("button[value=no]").click()
+    await person.heading("You said no")
+    await expect(person.page.get_by_text("Next question")).to_have_count(0)
+    await room.put(samples.confirm("b"))
+    await person.page.get_by_text("Next question").click()
+    await expect(person.page.locator("button[value=yes]")).to_be_visible()
+    assert (await room.decided()).said_no
+
+
 @pytest.mark.shows("D2", "D8")
 async def test_everything_is_answered_without_javascript(room: Room) -> None:
     await room.put(samples.form(), samples.link())
