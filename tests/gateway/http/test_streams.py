@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from tests.gateway.test_http import served
+from tests.waiting import until
 
-from handraise.gateway.http.client import HttpLink
+from handraise.gateway.http import client
 from handraise.gateway.http.exchange import read_body, reply
 from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.upstreams import Source, Upstream
@@ -51,7 +52,7 @@ async def heard(server: Early, sent: Message, number: int) -> list[Message]:
             enough.set()
 
     async with served(server, "off") as url:
-        link = HttpLink(Source(Upstream("early", url=url)))
+        link = client.HttpLink(Source(Upstream("early", url=url)))
         link.on_message = take
         link.send(sent)
         async with asyncio.timeout(60):
@@ -73,3 +74,46 @@ async def test_what_a_server_says_by_itself_is_heard_beyond_the_end_of_a_stream(
     told = await heard(server, notice("notifications/initialized", {}), 2)
     assert [(each.params["n"], each.about) for each in told] == [(0, None), (1, None)]
     assert server.taken_up[:2] == [None, b"e2"]
+
+
+class Once:
+    """Sends one more event behind an answer, offers no other stream, and counts how often one is asked for."""
+
+    def __init__(self) -> None:
+        self.asked_for = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "GET":
+            self.asked_for += 1
+            await reply(send, 405, b"", None)
+        elif b'"id"' not in (await read_body(receive) or b""):
+            await reply(send, 202, b"", None)
+        else:
+            said = (
+                response(7, {"content": []}),
+                notice("notifications/message", {"level": "info", "data": 1}),
+            )
+            events = b"".join(
+                b"id: e%d\nretry: 1\ndata: %b\n\n" % (n, each.raw) for n, each in enumerate(said)
+            )
+            await reply(send, 200, events, b"text/event-stream")
+
+
+@pytest.mark.parametrize(
+    ("sent", "heard_back", "asked_for"),
+    [(request(7, "tools/call", {"name": "quick"}), 2, 0), (notice("notifications/initialized", {}), 0, 1)],
+    ids=["a stream that has answered", "a stream that is not offered"],
+)
+async def test_no_stream_is_taken_up_in_vain(
+    sent: Message, heard_back: int, asked_for: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_RETRY", 0.001)
+    server, got = Once(), list[Message]()
+    async with served(server, "off") as url:
+        link = client.HttpLink(Source(Upstream("once", url=url)))
+        link.on_message = got.append
+        link.send(sent)
+        await until(lambda: (len(got), server.asked_for) >= (heard_back, asked_for))
+        await asyncio.sleep(0.1)  # time for a hundred more
+        await link.aclose()
+    assert (len(got), server.asked_for) == (heard_back, asked_for)
