@@ -39,6 +39,9 @@ class WrittenInteger(int):
 _MINUS_ZERO: Final = WrittenInteger(0)
 
 
+_PLAIN: Final = json.JSONEncoder(allow_nan=False)
+
+
 class Fraction(float):
     """A number whose text Python would change, such as `1e2` or `0.10`."""
 
@@ -153,7 +156,7 @@ def dump_json(value: Any) -> str:
         return "[" + ",".join([dump_json(each) for each in value]) + "]"
     if isinstance(value, WrittenInteger | Fraction):
         return value.text
-    return json.dumps(value, allow_nan=False)
+    return _PLAIN.encode(value)
 
 
 def plain(value: Any) -> Any:

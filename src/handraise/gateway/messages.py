@@ -428,8 +428,10 @@ def _parts_of_form(params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Map
 
 def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The input requests in a server's message: in a round, a task, or a notice about a task."""
-    wanted = [_object(_object(body, name), "inputRequests") for name in ("result", "params")]
-    return [each for requests in wanted for each in requests.values() if isinstance(each, dict)]
+    parts = [part for part in (body.get("result"), body.get("params")) if isinstance(part, dict)]
+    return [
+        each for part in parts for each in _object(part, "inputRequests").values() if isinstance(each, dict)
+    ]
 
 
 def _objects(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

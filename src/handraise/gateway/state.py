@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -144,10 +145,15 @@ class GatewayState:
 
     def _has_store(self) -> bool:
         """Whether a store exists. A gateway that never asks creates none."""
+        return self._store_file is None or self._store_file.exists()
+
+    @cached_property
+    def _store_file(self) -> Path | None:
+        """The file of the store; None when the store is a database, or somebody else opens it."""
         if self._open is not None or database_of(self.options.store):
-            return True
+            return None
         named = self.options.store
-        return (Path(named).expanduser() if named else own_store_file(os.environ)).exists()
+        return Path(named).expanduser() if named else own_store_file(os.environ)
 
     def tell_answer_lost(self, call: RelayedCall) -> None:
         """Tell the person at our desk that the server lost the call they answered."""
