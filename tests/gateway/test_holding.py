@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
 from handraise.stores import MemoryStore
 from handraise.stores.memory import MemoryTickets
+from handraise.this_user import local_person
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W2")]
 
@@ -358,6 +360,33 @@ async def test_a_call_whose_question_was_answered_is_said_to_wait_for_its_server
         assert ticket_in(told) == ticket
         paid.set()
         assert text_of(await ended(client, ticket)) == "paid ann"
+
+
+@pytest.mark.shows("W2")
+async def test_the_second_question_of_a_parked_call_is_kept_for_the_next_gateway(tmp_path: Path) -> None:
+    server = Handraise(store=tmp_path / "store.db").install(MCPServer("two"))
+
+    @server.tool()
+    async def pay() -> str:
+        to = (await ask.text("To whom?")).or_stop()
+        return f"paid {to} {(await ask.text('How much?')).or_stop()}"
+
+    tickets, me = TicketRepository(MemoryTickets(), MemoryStore()), local_person().key
+    async with (
+        gateway(server=server, only=Revision.JULY_2026, options=QUICK, script=LEAVE, tickets=tickets) as (
+            seen,
+            connect,
+        ),
+        connect(Revision.NOVEMBER_2025) as client,
+    ):
+        ticket = ticket_in(await client.call_tool("pay", {}))
+        for question, reply in (("To whom?", "ann"), ("How much?", "7")):
+            asked = await waiting(seen)
+            kept = await tickets.find(ticket, me)
+            assert kept is not None
+            assert question in str(kept.round)
+            answer(seen, asked, answer=reply)
+        assert text_of(await ended(client, ticket)) == "paid ann 7"
 
 
 @pytest.mark.shows("W6")
