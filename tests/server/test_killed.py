@@ -201,7 +201,7 @@ def test_after_a_death_behind_an_effect_nobody_says_that_nothing_was_done(
     refused = start("lease=0.3").call("order_once", first, answer="tea")
     assert refused is not None
     assert refused["error"]["data"] == {"reason": "ambiguous"}
-    assert "not known how far it got" in refused["error"]["message"]
+    assert "Nobody knows how far it got" in refused["error"]["message"]
     assert effects() == ["run", "charged for tea"]
 
 
