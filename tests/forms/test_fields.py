@@ -75,11 +75,14 @@ def test_fields_are_frozen_values() -> None:
         (Text("x", format="ipv4"), "The format is email, uri, "),  # type: ignore[arg-type]
         (Text("x", pattern="(?=a)"), "lookaround"),
         (Text("x", pattern=re.compile("a", re.IGNORECASE)), "flags"),
+        (Text("x", pattern="(?i)a"), "flags"),
+        (Text("x", pattern="b(?s-i:a)"), "flags"),
+        (Text("x", pattern=re.compile(b"a")), "text, not bytes"),  # type: ignore[arg-type]
         (Text("x", title="\ud800"), "surrogate"),
         (Number("x", minimum=2, maximum=1), "leave no possible answer"),
         (Integer("x", default=3, maximum=2), "default"),
         (Flag("x", default=1), "default must be true or false"),  # type: ignore[arg-type]
-        (Choice("x", []), "options"),
+        (Choice("x", []), "at least one option"),
         (Choice("x", ["a", "a"]), "same value"),
         (Choice("x", [1]), "text"),  # type: ignore[list-item]
         (Choice("x", ["a"], default="b"), "default"),
@@ -96,6 +99,17 @@ def test_a_definition_is_checked_when_it_is_made(field: Any, complaint: str) -> 
 def test_a_compiled_pattern_is_taken_without_its_flags() -> None:
     form = Form.by_hand(Text("x", pattern=re.compile("^a$")))
     assert form.fields == (Text("x", pattern=re.compile("^a$")),)
+
+
+@pytest.mark.parametrize("pattern", [r"\(?i", r"[(?i)]", "(?:a)b", "(?P<i>a)", "(?<i>a)"])
+def test_a_pattern_that_only_looks_as_if_it_had_flags_is_taken(pattern: str) -> None:
+    assert Form.by_hand(Text("x", pattern=pattern)).fields
+
+
+@pytest.mark.parametrize("wrong", ["x", [Text("x")]])
+def test_only_fields_make_a_form_by_hand(wrong: Any) -> None:
+    with pytest.raises(FormError, match=r"takes fields, each as an argument"):
+        Form.by_hand(wrong)
 
 
 def test_two_fields_of_one_name_are_refused() -> None:

@@ -8,11 +8,11 @@ from decimal import Decimal
 from enum import Enum, StrEnum, auto
 from enum import Flag as EnumFlag
 from pathlib import Path
-from typing import Annotated, Any, Literal, NewType, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
 
 import pytest
-from annotated_types import Ge, Gt, Lt, MaxLen, MultipleOf
-from pydantic import AnyUrl, BaseModel, EmailStr, HttpUrl, SecretStr
+from annotated_types import Ge, Gt, Lt, MaxLen, MultipleOf, Not, Predicate
+from pydantic import AfterValidator, AnyUrl, BaseModel, EmailStr, HttpUrl, SecretStr, StringConstraints
 
 from handraise.errors import FormError
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Number, Option, Text, check_answer
@@ -45,7 +45,18 @@ class Loose(TypedDict):
     x: int
 
 
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+
 UserId = NewType("UserId", int)
+
+
+def even(number: int) -> int:
+    if number % 2:
+        raise ValueError("Enter an even number.")
+    return number
 
 
 def field_of(annotation: Any, *default: object) -> Any:
@@ -143,9 +154,12 @@ def test_a_default_that_cannot_be_sent_is_refused(annotation: Any, default: obje
         (dt.time, "no field can ask for time"),
         (Any, "no field can ask for"),
         (object, "no field can ask for object"),
-        (None, "no field can ask for"),
-        (["a", "b"], "no field can ask for"),
-        ("a string", "no field can ask for"),
+        (Pair, "make it a dataclass"),
+        (None, "from a type, not from an object of NoneType"),
+        (["a", "b"], "not from an object of list; for options use ask.choose"),
+        ({"type": "object"}, "not from an object of dict"),
+        (Nested(Inner(x=1)), "not from an object of Nested"),
+        ("a string", "not from an object of str"),
     ],
 )
 def test_what_no_field_can_ask_for_is_refused_with_advice(annotation: Any, advice: str) -> None:
@@ -225,3 +239,31 @@ def test_a_leap_second_is_the_first_second_of_the_next_minute() -> None:
     answer: Any = {"answer": "1990-12-31T15:59:60.5-08:00"}
     moment = Form.of(dt.datetime).read(answer)
     assert moment == dt.datetime(1991, 1, 1, 0, 0, 0, 500_000, tzinfo=dt.UTC)
+
+
+@pytest.mark.shows("F2", "F6")
+@pytest.mark.parametrize(
+    ("annotation", "wrong", "right", "becomes"),
+    [
+        (Annotated[int, AfterValidator(even)], 3, 4, 4),
+        (Annotated[int | None, Ge(0), AfterValidator(even)], 3, 4, 4),
+        (Annotated[int, Predicate(lambda number: number > 3)], 3, 4, 4),
+        (Annotated[str, Not(str.islower)], "a", "A", "A"),
+        (Annotated[str, StringConstraints(min_length=2, to_upper=True)], "a", "ab", "AB"),
+        (Annotated[Size, AfterValidator(lambda size: size)], "huge", "small", Size.SMALL),
+    ],
+)
+def test_the_validators_of_an_annotation_count_as_they_do_in_a_model(
+    annotation: Any, wrong: Any, right: Any, becomes: Any
+) -> None:
+    form = Form.of(annotation)
+    assert check_answer(form, {"answer": wrong})
+    assert not check_answer(form, {"answer": right})
+    assert form.read({"answer": right}) == becomes
+
+
+def test_a_model_runs_its_validators_once() -> None:
+    class Doubled(BaseModel):
+        number: Annotated[int, AfterValidator(lambda number: number * 2)] | None = None
+
+    assert Form.of(Doubled).read({"number": 2}) == Doubled.model_validate({"number": 2})

@@ -176,14 +176,14 @@ class Trip:
             raise ValueError("You are there already.")
 
 
-@pytest.mark.shows("F5", "F7")
+@pytest.mark.shows("F4", "F5", "F7")
 def test_a_dataclass_gives_a_field_for_each_of_its_own() -> None:
     assert Form.of(Trip).fields == (
         Text("where", min_length=2),
         Integer("nights", minimum=1),
         Number("budget", required=False),
         Choice("level", ["LOW", "HIGH"], default="HIGH", required=False),
-        Choices("tags", ["LOW", "HIGH"], required=False),
+        Choices("tags", ["LOW", "HIGH"], default=["LOW"], required=False),
     )
 
 

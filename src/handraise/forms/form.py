@@ -24,6 +24,7 @@ from handraise.forms.fields import (
     Text,
     Value,
 )
+from handraise.forms.formats import sets_flags
 from handraise.forms.rules import PropertyReader
 from handraise.forms.sources import source_of, source_of_keywords, source_of_parameters
 from handraise.forms.values import (
@@ -90,12 +91,13 @@ def field_of(name: str, rule: Rule, required: bool) -> Field:
 
 
 def pattern_text(name: str, pattern: str | re.Pattern[str]) -> str:
-    """The text of a pattern. Flags are refused: the wire cannot carry them."""
-    if isinstance(pattern, str):
-        return pattern
-    if pattern.flags & ~re.UNICODE:
+    """The text of a pattern. Flags are refused, inside it too: JSON Schema has none, and clients fail on them."""
+    text, flags = (pattern, 0) if isinstance(pattern, str) else (pattern.pattern, pattern.flags & ~re.UNICODE)
+    if not isinstance(text, str):
+        raise FormError("a pattern is text, not bytes", field=name)
+    if flags or sets_flags(text):
         raise FormError("a pattern with flags cannot be sent; write it without them", field=name)
-    return pattern.pattern
+    return text
 
 
 def listing_of(options: Mapping[str, str | None]) -> list[dict[str, str]]:
@@ -204,6 +206,10 @@ class Form(Generic[T_co]):
     @staticmethod
     def by_hand(*fields: Field) -> Form[dict[str, Value | None]]:
         """A form from fields; the result is a dict with a key for each, None where nothing was answered."""
+        if wrong := [each for each in fields if not isinstance(each, Field)]:
+            raise FormError(
+                f"by_hand takes fields, each as an argument, as in Text('name'); not {wrong[0]!r}"
+            )
         names = [field.name for field in fields]
         return _make(fields, lambda content: {name: content.get(name) for name in names})
 

@@ -173,6 +173,15 @@ def compile_pattern(pattern: str) -> Callable[[object], bool]:
         ) from None
 
 
+_FLAGS: Final = re.compile(r"\?(?=[A-Za-z-])[A-Za-z]*+(?:-[A-Za-z]++)?[:)]")
+
+
+def sets_flags(pattern: str) -> bool:
+    """Whether the pattern turns flags on or off, as `(?i)` does."""
+    groups = (token.end() for token in _TOKEN.finditer(pattern) if token[0] == "(")
+    return any(_FLAGS.match(pattern, end) for end in groups)
+
+
 def weigh_pattern(pattern: str) -> int:
     """How many characters the pattern has when its counted repeats are written out."""
     groups, last = [0], 0

@@ -1,7 +1,7 @@
 """From a Python type to a field, and from the field's answer back to the type's value.
 
 Constraints are read by their attributes (`ge`, `min_length`, `pattern`, …), so those of annotated-types and of pydantic
-both work, and neither has to be imported.
+both work, and neither has to be imported. Their validators, which no wire carries, are left to pydantic.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ from handraise.forms.fields import (
 from handraise.forms.formats import Format
 
 _CONSTRAINTS: Final = ("ge", "gt", "le", "lt", "min_length", "max_length", "multiple_of", "pattern")
+_HELD: Final = frozenset({"Ge", "Gt", "Le", "Lt", "Interval", "MinLen", "MaxLen", "Len", "MultipleOf"})
+"""The constraints of annotated-types that we check in full."""
 _WRAPPERS: Final = frozenset({Required, NotRequired, ReadOnly, Final})
 
 
@@ -59,8 +61,11 @@ class Notes:
     title: str | None = None
     description: str | None = None
     default: object = UNSET
+    make_default: Callable[[], object] | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
+    validators: list[object] = field(default_factory=list)
+    """Notes of annotated-types and pydantic that say more than our constraints."""
 
 
 def take_apart(name: str, annotation: object, metadata: Iterable[object] = ()) -> Notes:
@@ -121,6 +126,9 @@ def _note(notes: Notes, note: object) -> None:
         description = getattr(note, "documentation", None)
         if isinstance(description, str):
             notes.description = description
+        source, _, _ = type(note).__module__.partition(".")
+        if source == "pydantic" or (source == "annotated_types" and type(note).__name__ not in _HELD):
+            notes.validators.append(note)
 
 
 def _pydantic_field(notes: Notes, info: Any) -> None:
@@ -130,6 +138,8 @@ def _pydantic_field(notes: Notes, info: Any) -> None:
     notes.description = info.description or notes.description
     if info.default_factory is not None:
         notes.optional = True
+        if not getattr(info, "default_factory_takes_validated_data", False):
+            notes.make_default = info.default_factory
     elif not info.is_required():
         notes.default = info.default
 
@@ -153,14 +163,33 @@ class TypedField:
 
 
 def typed_field(
-    name: str, annotation: object, default: object = UNSET, metadata: Iterable[object] = ()
+    name: str,
+    annotation: object,
+    default: object = UNSET,
+    *,
+    make_default: Callable[[], object] | None = None,
+    info: object = None,
 ) -> TypedField:
-    """The part that one annotated name stands for; FormError if no form can ask for it."""
-    notes = take_apart(name, annotation, metadata)
+    """The part that one annotated name stands for; FormError if no form can ask for it.
+
+    `info` is what a pydantic model says of its own field. The model runs the validators itself.
+    """
+    notes = take_apart(name, annotation, () if info is None else (info,))
     if default is not UNSET:
         notes.default = default
+    notes.make_default = make_default or notes.make_default
     field, convert = _kind(name, notes)
+    if notes.validators and info is None:
+        convert = _validated(notes, convert)
     return TypedField(field, convert, None if notes.default is UNSET else notes.default)
+
+
+def _validated(notes: Notes, convert: Convert) -> Convert:
+    """A conversion whose result also goes through the author's validators."""
+    from pydantic import TypeAdapter
+
+    validate = TypeAdapter(Annotated[(notes.base, *notes.validators)]).validate_python
+    return lambda answer: validate(convert(answer))
 
 
 def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:
@@ -208,6 +237,10 @@ def _choices(name: str, notes: Notes, make: Convert) -> tuple[Field, Convert]:
     def encode(default: Iterable[object]) -> list[str]:
         return [_option_for(name, values, item) for item in default]
 
+    if (
+        notes.make_default is not None
+    ):  # the usual way to write a list as a default; an empty one suggests nothing
+        notes.default = notes.make_default() or notes.default
     by_value = {option.value: value for option, value in values}
     low, high = notes.constraints.get("min_length"), notes.constraints.get("max_length")
     options = [option for option, _ in values]
@@ -357,11 +390,18 @@ def _advice(base: Any) -> str:
         return "a secret does not belong in a form; ask for it on a page, with ask.secret"
     if get_origin(base) in _LISTS or (isinstance(base, type) and base in _LISTS):
         return "a list must be a multiple choice: use list[…] of a Literal or of an Enum"
+    if isinstance(base, type) and hasattr(base, "_fields"):
+        return "a form is not made from a NamedTuple; make it a dataclass, or a TypedDict"
     if isinstance(base, type) and (
         issubclass(base, dict | Mapping) or getattr(base, "__annotations__", None)
     ):
         return "a form is flat; put the inner fields into the form itself, or ask a second question"
     if get_origin(base) in (dict, Mapping):
         return "a form is flat; name each field, or ask for text"
+    if not isinstance(base, type) and get_origin(base) is None and not hasattr(base, "__name__"):
+        return (
+            f"a form is made from a type, not from an object of {type(base).__name__}; for options use ask.choose, "
+            "for fields by name Form.from_fields"
+        )
     shown = getattr(base, "__name__", None) or repr(base)
     return f"no field can ask for {shown}; use str, int, float, bool, date, datetime, an Enum or a Literal"

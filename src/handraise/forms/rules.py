@@ -239,8 +239,7 @@ class PropertyReader:
         return self.untitled(name, read_keywords(name, items, ITEMS)["enum"])
 
     def titled(self, name: str, listing: list[Any]) -> dict[str, str | None]:
-        if not 0 < len(listing) <= self.limits.options:
-            self.refuse_count(name)
+        self.require_count(name, listing)
         options = {}
         try:
             for option in listing:
@@ -257,8 +256,7 @@ class PropertyReader:
         return options
 
     def untitled(self, name: str, listing: list[Any]) -> dict[str, str | None]:
-        if not 0 < len(listing) <= self.limits.options:
-            self.refuse_count(name)
+        self.require_count(name, listing)
         try:
             "".join(listing)
         except TypeError:
@@ -275,8 +273,11 @@ class PropertyReader:
             raise WireError("options", "enumNames has one title for each option.", field=name)
         return dict(zip(options, titles, strict=True))
 
-    def refuse_count(self, name: str) -> NoReturn:
-        raise WireError("options", f"A choice has 1 to {self.limits.options} options.", field=name)
+    def require_count(self, name: str, listing: list[Any]) -> None:
+        if not listing:
+            raise WireError("options", "A choice has at least one option.", field=name)
+        if len(listing) > self.limits.options:
+            raise WireError("options", f"A choice has at most {self.limits.options} options.", field=name)
 
     def require_default(self, name: str, rule: Rule) -> None:
         """Refuse a default that would not be a good answer."""

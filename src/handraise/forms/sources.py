@@ -71,7 +71,7 @@ def _from_pydantic(model: Any) -> FormSource:
         alias = info.validation_alias
         if alias is not None and not isinstance(alias, str):
             raise FormError("a field with alias paths or choices cannot be asked for", field=attribute)
-        parts.append(typed_field(alias or attribute, info.annotation, metadata=(info,)))
+        parts.append(typed_field(alias or attribute, info.annotation, info=info))
         if not info.is_required():
             optional.add(alias or attribute)
     if all(_is_the_models(part, optional) for part in parts):
@@ -86,7 +86,7 @@ def _is_root_model(model: Any) -> bool:
 def _from_root_model(model: Any, name: str) -> FormSource:
     """A model of one value that has no name of its own: one field, and the model around its answer."""
     info = model.model_fields["root"]
-    part = typed_field(name, info.annotation, metadata=(info,))
+    part = typed_field(name, info.annotation, info=info)
     optional = () if info.is_required() else (name,)
     return (part.field,), _construct([part], optional, lambda values: model(*values.values()))
 
@@ -111,7 +111,8 @@ def _from_dataclass(cls: type) -> FormSource:
         if has_default or has_factory:
             optional.add(field.name)
         default = field.default if has_default else None if has_factory else UNSET
-        parts.append(typed_field(field.name, hints[field.name], default))
+        make_default = field.default_factory if has_factory else None
+        parts.append(typed_field(field.name, hints[field.name], default, make_default=make_default))
 
     return _fields(parts), _construct(parts, optional, lambda values: cls(**values))
 
