@@ -38,6 +38,7 @@ side learns only that. `error.reason` is for the log and the author.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Final, Literal
 
 Mode = Literal["form", "url", "roots", "sampling"]
@@ -142,6 +143,12 @@ _NOT_THIS: Final = (
     "This needs an answer from the person, and their client cannot {missing}. Nothing was decided. Tell them so. They "
     "can use a client that can, or connect through the Handraise gateway."
 )
+_NOT_OF_THE_CLIENT: Final = (
+    "This needs the client's {thing}, which this client does not offer. Nothing was decided. Tell the person so. They "
+    "can use a client that supports {mode}."
+)
+_THINGS: Final[Mapping[Mode, str]] = {"roots": "roots", "sampling": "model"}
+"""What the client itself gives. Nobody is asked."""
 
 
 class NotSupported(NoAnswer):
@@ -158,7 +165,9 @@ class NotSupported(NoAnswer):
         self.mode: Mode = mode
         if missing is None and mode == "url":
             missing = "open a link for them"
-        if missing is not None:  # a client that has just shown a form can be asked, but not this
+        if mode in _THINGS:
+            self.public = _NOT_OF_THE_CLIENT.format(thing=_THINGS[mode], mode=mode)
+        elif missing is not None:  # a client that has just shown a form can be asked, but not this
             self.public = _NOT_THIS.format(missing=missing)
         super().__init__(message or self.public)
 

@@ -7,6 +7,7 @@ import gc
 import logging
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,14 @@ def test_a_question_is_neither_true_nor_false() -> None:
     for question in (ask.confirm("Delete it?"), ask.secret("API key"), ask.roots()):
         with pytest.raises(UsageError, match="`await` is missing"):
             bool(question)
+
+
+@pytest.mark.filterwarnings("ignore:a question was made")
+@pytest.mark.parametrize("name", ["or_stop", "data", "action"])
+def test_a_question_that_is_taken_for_its_answer_says_that_await_is_missing(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"no `{name}`.*`await` is missing"):
+        getattr(ask.confirm("Delete it?"), name)
+    assert "await it" in repr(ask.confirm("Delete it?"))
 
 
 async def test_a_body_that_forgot_to_await_does_nothing(revision: Revision) -> None:
@@ -92,6 +101,42 @@ async def test_questions_that_cannot_be_told_apart_are_refused_before_anybody_is
         with pytest.raises(UsageError, match=says):
             await ask.all(**wrong())
         gc.collect()
+
+
+@pytest.mark.shows("N5")
+@pytest.mark.parametrize(
+    "impossible", [lambda: ask.open("Go there.", "https://example.org/"), lambda: ask.roots()]
+)
+async def test_nobody_is_asked_if_one_of_several_questions_cannot_be_asked(
+    revision: Revision, impossible: Callable[[], Any]
+) -> None:
+    server = Handraise().install(MCPServer("several"))
+
+    @server.tool()
+    async def ask_all() -> str:
+        try:
+            await ask.all(name=ask.text("Your name?"), rest=impossible())
+        except NotSupported as error:
+            return error.mode
+        return "answered"
+
+    person = Person()
+    async with connect(server, revision, person, modes="form") as client:
+        assert text_of(await client.call_tool("ask_all")) in {"url", "roots"}
+    assert not person.asked
+
+
+async def test_one_of_several_questions_may_fall_back(revision: Revision) -> None:
+    server = Handraise().install(MCPServer("several"))
+
+    @server.tool()
+    async def ask_all() -> str:
+        link = ask.open("Go there.", "https://example.org/", fallback="nowhere")
+        return str([*(await ask.all(link=link, name=ask.text("Your name?"))).items()])
+
+    async with connect(server, revision, Person(accept(answer="Ada")), modes="form") as client:
+        answers = text_of(await client.call_tool("ask_all"))
+    assert answers == "[('link', Fallback(value='nowhere')), ('name', Accepted(data='Ada'))]"
 
 
 def test_waiting_outside_of_a_worker_thread_says_what_to_do_instead() -> None:

@@ -290,6 +290,13 @@ async def test_a_server_that_stops_withdraws_what_may_not_run_again(path: Path, 
     assert effects() == ["run"]
 
 
+def test_only_a_function_is_replayable() -> None:
+    def effectless() -> None: ...
+
+    with pytest.raises(UsageError, match="directly above the function"):
+        replayable(Tool.from_function(effectless))  # type: ignore[arg-type]  # as some servers' decorators give
+
+
 def serving(path: Path | None, handler: Callable[..., Any], **options: Any) -> MCPServer:
     """A server whose tool `work` is this function."""
     server = MCPServer("deployed")

@@ -82,7 +82,9 @@ class Mcp1Adapter:
 
     def install(self, service: Service) -> None:
         if getattr(self.low, "handraise_is_installed", False):
-            raise SetupError("Handraise is installed on this server already")
+            raise SetupError(
+                "Handraise is installed on this server already; install it once, with all options"
+            )
         self.low.handraise_is_installed = True
         authors = self.low.lifespan
 

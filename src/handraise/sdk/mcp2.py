@@ -75,7 +75,9 @@ class Mcp2Adapter:
 
     def install(self, service: Service) -> None:
         if any(isinstance(each, AskingMiddleware) for each in self.low.middleware):
-            raise SetupError("Handraise is installed on this server already")
+            raise SetupError(
+                "Handraise is installed on this server already; install it once, with all options"
+            )
         middleware = AskingMiddleware(self, service)
         self.low.middleware.append(middleware)
         authors = self.low.lifespan

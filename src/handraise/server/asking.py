@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import anyio.from_thread
 import anyio.to_thread
@@ -43,10 +43,14 @@ _MAX_WAITING_THREADS = 200
 _NO_AWAIT = (
     "a question is neither true nor false: `await` is missing, as in `answer = await ask.confirm(...)`"
 )
+_NOT_AN_ANSWER = (
+    "a question has no `{name}`, only its answer has one: `await` is missing, as in "
+    "`(await ask.confirm(...)).{name}`"
+)
 _NO_LOOP = "a plain `def` tool cannot send a question early: write an `async def`, or ask with ask.sync(...)"
 _NO_WORKER = (
-    "ask.sync waits in the worker thread of a plain `def` tool, and this is none: in an `async def` write `await` "
-    "instead, as in `answer = await ask.confirm(...)`"
+    "ask.sync waits in the worker thread of a plain `def` tool, or of anyio.to_thread.run_sync, and this is none: in "
+    "an `async def` write `await` instead, as in `answer = await ask.confirm(...)`"
 )
 
 
@@ -69,6 +73,10 @@ class AskOptions:
     unsafe_preanswer: bool = False
 
 
+def _refuse_name(question: object, name: str) -> NoReturn:
+    raise AttributeError(_NOT_AN_ANSWER.format(name=name), name=name, obj=question)
+
+
 class Unasked:
     """A question that is not asked yet. It is not an answer."""
 
@@ -83,6 +91,13 @@ class Unasked:
         """Without this, `if ask.confirm("Delete it?")` would delete it."""
         self.use()
         raise fitting(UsageError(_NO_AWAIT))
+
+    if not TYPE_CHECKING:  # a type checker finds the missing name by itself
+        __getattr__ = _refuse_name
+
+    def __repr__(self) -> str:
+        """Python and pydantic show this where somebody takes the question for its answer."""
+        return "<a question that is not asked: await it>"
 
     def use(self) -> None:
         """Mark it as used, so that it does not warn that nobody awaited it."""
@@ -115,6 +130,15 @@ class Asking(Unasked, Generic[R_co]):
             async with call.at_question():
                 request = await request.begin(call, options.timeout or call.runtime.options.timeout)
         return partial(ask_until_valid, call, request, options, name)
+
+    def is_supported(self, call: ServedCall) -> bool:
+        """Whether the client of this call can be asked this."""
+        if self._request.mode == "form":
+            try:
+                self._request.dump(call.revision)
+            except NotSupported:
+                return False
+        return call.can(self._request.mode)
 
     def prepare(self) -> Prepared[R_co]:
         """Send the question without waiting; wait for the answer later by awaiting the result."""
@@ -197,6 +221,9 @@ class Prepared(Generic[R_co]):
         for event in self._coming:
             event.set()
 
+    if not TYPE_CHECKING:
+        __getattr__ = _refuse_name
+
     async def sent(self) -> dict[str, Any]:
         """Wait until the question is sent, or a page has its link; returns the input request.
 
@@ -268,10 +295,15 @@ class Several(Unasked, Generic[R_co]):
         return current_call() if session is None else session_call(session)
 
     async def _answers(self) -> dict[str, R_co]:
-        call, askings = self._call(), self._askings.items()
+        call, begins = self._call(), {}
         self.use()
-        answers = await call.channel.ask_all([partial(asking.begun, name) for name, asking in askings])
-        return dict(zip(self._askings, answers, strict=True))
+        answers: dict[str, R_co] = {}
+        for name, asking in self._askings.items():
+            begins[name] = partial(asking.begun, name)
+            if not asking.is_supported(call):  # it raises now, so that nobody answers the others in vain
+                answers[name] = await (await begins.pop(name)())()
+        answers |= zip(begins, await call.channel.ask_all([*begins.values()]), strict=True)
+        return {name: answers[name] for name in self._askings}
 
 
 def _wrong_among(askings: Mapping[str, object]) -> str | None:

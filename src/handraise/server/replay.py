@@ -34,6 +34,8 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
     Its questions and its `once` steps are then answered from the journal; everything else in it runs again.
     Put it next to the function, below the server's own decorator. A handler that calls the function is not replayable.
     """
+    if not callable(handler):
+        raise UsageError("@replayable belongs directly above the function, below the server's own decorator")
     name = _name_of(handler)
     _DECLARED.add(name)
 

@@ -276,8 +276,8 @@ def current_call() -> ServedCall:
     call = CURRENT.get()
     if call is None:
         raise UsageError(
-            "ask was used outside of a request. Ask inside a tool, prompt or resource template of a server on which "
-            "Handraise().install(server) was called; on a legacy session of your own, pass session=…"
+            "ask or once was used outside of a request. Use them inside a tool, prompt or resource template of a "
+            "server on which Handraise().install(server) was called; on a legacy session of your own, pass session=…"
         )
     return call
 
