@@ -56,6 +56,17 @@ def test_starting_loads_neither_the_sdk_nor_pydantic_nor_a_terminal_toolkit() ->
     assert done.stdout == "set()\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_output_that_finds_no_room_ends_with_one_sentence() -> None:
+    command = Path(sys.executable).with_name("handraise")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([command, "policy", "show"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        b"handraise: the output cannot be written: No space left on device. Make room, and run it again\n"
+    )
+
+
 def test_the_command_can_be_run() -> None:
     command = Path(sys.executable).with_name("handraise")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,20 @@ def test_tools_are_listed_with_what_they_are_for(handraise: Handraise) -> None:
     assert "quiet          Never asks." in listed.stdout
     assert handraise("call", *KITCHEN).stdout == listed.stdout
     assert any(tool["name"] == "quiet" for tool in json.loads(handraise("tools", "--json", *KITCHEN).stdout))
+
+
+def test_output_that_nobody_reads_any_more_is_not_blamed_on_the_server() -> None:
+    handraise = Path(sys.executable).with_name("handraise")
+    with subprocess.Popen(
+        [handraise, "tools", "--", sys.executable, *KITCHEN[2:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        told = running.stderr.read()
+    assert (running.returncode, b"the server" in told) == (1, False)
 
 
 @pytest.mark.parametrize("revision", ["legacy", "2026-07-28", "auto"])

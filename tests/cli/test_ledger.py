@@ -137,6 +137,44 @@ def test_verify_says_sound_or_what_happened(path: Path, tmp_path: Path) -> None:
     assert (told["verdict"], told["findings"][0]["record"]) == ("broken", 3)
 
 
+@pytest.mark.shows("G4")
+@pytest.mark.parametrize("how", ["removed", "emptied", "cut in half", "without events"])
+def test_a_destroyed_ledger_is_broken_and_not_wrong_use(path: Path, how: str) -> None:
+    match how:
+        case "removed":
+            path.unlink()
+        case "emptied":
+            path.write_bytes(b"")
+        case "cut in half":
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        case _:
+            with closing(sqlite3.connect(path)) as db, db:
+                db.execute("DROP TABLE events")
+    told = handraise("verify")
+    assert (told.exit_code, told.output.partition("\n")[0]) == (1, "Broken:")
+    assert handraise("verify").exit_code == 1  # the first look changed nothing
+
+
+@pytest.mark.shows("G4")
+def test_a_hash_that_was_removed_is_not_called_a_removed_record(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM leaves WHERE number = 3")
+    told = handraise("verify")
+    assert told.exit_code == 1
+    assert "Record 3 is still there: only its hash was removed from the tree." in told.output
+    assert "Record 3 was removed" not in told.output
+
+
+def test_a_checkpoint_that_cannot_be_read_is_named_with_the_next_step(path: Path, tmp_path: Path) -> None:
+    there = tmp_path / "notes.txt"
+    there.write_text("no checkpoint")
+    told = handraise("verify", "--checkpoint", str(there))
+    assert told.exit_code == 2
+    assert "`handraise ledger checkpoint` prints one" in " ".join(told.output.split())
+    missing = handraise("verify", "--checkpoint", str(tmp_path / "gone"))
+    assert "Errno" not in missing.output
+
+
 def rebuild(db: sqlite3.Connection) -> None:
     """Number the events anew and hash them into a new tree (RFC 6962), as somebody without the key can."""
     bodies = [body for (body,) in db.execute("SELECT body FROM events ORDER BY number")]
@@ -330,7 +368,7 @@ def test_erasing_needs_to_know_whose_when_two_issuers_have_the_same_subject(path
 
 @pytest.mark.shows("G3")
 def test_erase_and_retain_leave_a_sound_ledger(path: Path) -> None:
-    assert handraise("erase", "--person", "bob").output == "1 events; 1 contents erased.\n"
+    assert handraise("erase", "--person", "bob").output == "1 event; 1 content erased.\n"
     assert handraise("erase", "--record", "1", "--record", "2").output == "2 events; 2 contents erased.\n"
     assert handraise("erase", "--person", "nobody").exit_code == 1
     assert handraise("retain", "--older-than", "90d").output == "0 events removed.\n"

@@ -294,7 +294,11 @@ async def test_a_cancelled_call_is_withdrawn_when_the_grace_time_is_over(revisio
 
 
 async def test_a_call_that_is_cancelled_after_its_answer_has_no_grace_time(revision: Revision) -> None:
-    server, at_work, stopped = Handraise(linger=0.2).install(MCPServer("slow")), asyncio.Event(), asyncio.Event()
+    server, at_work, stopped = (
+        Handraise(linger=0.2).install(MCPServer("slow")),
+        asyncio.Event(),
+        asyncio.Event(),
+    )
 
     @server.tool()
     async def pay() -> str:

@@ -395,7 +395,7 @@ async def test_erasing_says_what_a_database_keeps_outside_of_its_tables(
     await ledger.aclose()
     monkeypatch.setenv("HANDRAISE_STORE_KEYS", KEY)
     for words, told in (
-        (["erase", "--record", "1"], "1 events; 1 contents erased."),
+        (["erase", "--record", "1"], "1 event; 1 content erased."),
         (["retain", "--older-than", "0s"], "2 events removed."),
     ):
         command = ["ledger", *words, "--ledger", url]

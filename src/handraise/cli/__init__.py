@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main() -> None:
@@ -11,4 +15,14 @@ def main() -> None:
     from handraise.cli.app import app
 
     at = words.index("--") if "--" in words else len(words)
-    app(args=words[:at], obj=tuple(words[at + 1 :]), prog_name="handraise")
+    try:
+        app(args=words[:at], obj=tuple(words[at + 1 :]), prog_name="handraise")
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        where = error.filename or "the output"
+        print(
+            f"handraise: {where} cannot be written: {error.strerror}. Make room, and run it again",
+            file=sys.stderr,
+        )
+        os._exit(2)  # a normal exit would try to write the rest once more

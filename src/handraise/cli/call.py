@@ -244,6 +244,10 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     tell_stray_lines()
     try:
         status = asyncio.run(work)
+    except (
+        BrokenPipeError
+    ):  # nobody reads our output, as with `| head`; the server's pipe breaks in a group of errors
+        raise
     except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the outermost handler of the command
         status = _explain(error)
     raise typer.Exit(status)

@@ -49,26 +49,31 @@ async def open_own_ledger(settings: Settings) -> AsyncIterator[Ledger | None]:
 
 
 @asynccontextmanager
-async def open_existing_ledger(where: str | None) -> AsyncIterator[Ledger]:
-    """An existing ledger for a command that reads it. Closing signs nothing."""
+async def open_existing_ledger(where: str | None, *, or_lost: bool = False) -> AsyncIterator[Ledger]:
+    """An existing ledger for a command that reads it. Closing signs nothing.
+
+    With `or_lost` also one whose file is gone or destroyed, if a file beside it shows that it was there.
+    """
     from handraise.ledger import Ledger
     from handraise.ledger.own_ledger import checkpoint_copies
     from handraise.policy import load_policy
 
-    ledger = Ledger.at(_existing(where), elsewhere=checkpoint_copies(load_policy().settings))
+    ledger = Ledger.at(_existing(where, or_lost=or_lost), elsewhere=checkpoint_copies(load_policy().settings))
     try:
         yield ledger
     finally:
         await ledger.store.aclose()
 
 
-def _existing(where: str | None) -> Path | str:
+def _existing(where: str | None, *, or_lost: bool) -> Path | str:
     from handraise.ledger.own_ledger import ledger_path
     from handraise.policy.places import database_of
 
     if where is not None and database_of(where):
         return where
     path = ledger_path() if where is None else Path(where).expanduser()
+    if or_lost and any(path.with_name(path.name + end).is_file() for end in (".head", ".signing.key")):
+        return path
     if not path.is_file():
         raise typer.BadParameter(f"there is no ledger at {path}; name another one with --ledger")
     if not _is_ledger(path):

@@ -73,7 +73,7 @@ def erase(
                 ),
             )
             left = await found.tables.purge()
-        typer.echo(f"{events} events; {contents} contents erased.")
+        typer.echo(f"{_number(events, 'event')}; {_number(contents, 'content')} erased.")
         return report_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
 
     run(work())
@@ -112,7 +112,7 @@ def retain(
         async with open_existing_ledger(ledger) as found:
             gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
             left = await found.tables.purge()
-        typer.echo(f"{gone} events removed.")
+        typer.echo(f"{_number(gone, 'event')} removed.")
         return report_leftover(left, f"handraise ledger retain --older-than {older_than}")
 
     run(work())
@@ -158,7 +158,7 @@ def verify(
     async def work() -> int:
         from handraise.ledger.maintenance import verify as check
 
-        async with open_existing_ledger(ledger) as found:
+        async with open_existing_ledger(ledger, or_lost=True) as found:
             report = await check(found, notes, progress=_progress)
         _clear_progress()
         typer.echo(json.dumps(_dump(report)) if as_json else "\n".join(_lines(report, given=bool(notes))))
@@ -191,8 +191,12 @@ def _read(file: Path) -> list[Note]:
 
     try:
         return parse_notes(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError, LedgerError) as error:
-        raise typer.BadParameter(f"{file}: {error}") from None
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}") from None
+    except (UnicodeError, LedgerError):
+        raise typer.BadParameter(
+            f"{file} is no checkpoint of a ledger; `handraise ledger checkpoint` prints one"
+        ) from None
 
 
 _STATUS: Final = {"sound": 0, "broken": 1, "unproven": 3}
@@ -231,7 +235,11 @@ def _lines(report: VerificationReport, *, given: bool) -> list[str]:
 
 
 def _count(records: int) -> str:
-    return "1 record" if records == 1 else f"{records:,} records"
+    return _number(records, "record")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _dump(report: VerificationReport) -> dict[str, object]:

@@ -56,11 +56,20 @@ def decision_of(
         return []  # not an answer; parsing it will fail later
     url = trail.about.mode == "url"
     content = raw.get("content") if action == "accept" and not url else None
-    said_no = confirms is not None and isinstance(content, Mapping) and content.get(confirms) is False
+    said_no = _says_no(content, confirms)
     too_fast = trail.seconds is not None and trail.seconds < FASTER_THAN_READING
     by: Literal["client", "human"] = "client" if too_fast or not seen else "human"
     decided = trail.decided(action, by, content=content, reasons=reasons, said_no=said_no)
     return [decided, trail.opened()] if url and action == "accept" else [decided]
+
+
+def _says_no(content: Any, confirms: str | None) -> bool:
+    return confirms is not None and isinstance(content, Mapping) and content.get(confirms) is False
+
+
+def _allows(raw: Any, confirms: str | None) -> bool:
+    """Whether the call may use the answer: a no to a confirmation allows nothing, though it is an accept."""
+    return raw["action"] == "accept" and not _says_no(raw.get("content"), confirms)
 
 
 def _confirms(question: Question) -> str | None:
@@ -126,13 +135,14 @@ class QuestionRecord:
         records = [] if recording is None else recording.decision(raw)
         if recording is None or not records:
             return
-        before = recording.action
-        self._decide(recording, raw["action"])  # now: a call that ends during the write must record it
+        before, recording.action = recording.action, raw["action"]
+        self._use(recording.trail, _allows(raw, recording.confirms))  # now: the call may end during the write
         if self._is_news and not (call.revision.modern and self._recorder.shares):
             try:
                 await self._recorder.write(*records)
             except HandraiseError:
-                self._decide(recording, before)
+                recording.action = before
+                self._use(recording.trail, before == "accept")
                 raise
 
     async def read(self, result: Any) -> None:
@@ -157,7 +167,7 @@ class QuestionRecord:
         if (question := self._request.question) is None:
             return
         trail = self._trail(question)
-        self._use(trail, raw["action"] == "accept")
+        self._use(trail, _allows(raw, _confirms(question)))
         try:
             why = "it came with the call and was never shown"
             decided = decision_of(trail, raw, why, confirms=_confirms(question), seen=False)
@@ -221,10 +231,6 @@ class QuestionRecord:
         except HandraiseError:
             self._use(recording.trail, recording.action == "accept")
             raise
-
-    def _decide(self, recording: SentRecord, action: str | None) -> None:
-        recording.action = action
-        self._use(recording.trail, action == "accept")
 
     def _use(self, trail: Trail, used: bool) -> None:
         """Record a question with the call's end, or not."""

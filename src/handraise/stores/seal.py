@@ -100,5 +100,5 @@ def key_file_beside(path: Path) -> bytes:
     make_private(file)
     key = file.read_bytes()
     if len(key) < _MINIMUM:
-        raise SetupError(f"{file} is no key; remove it together with {path}, or restore it")
+        raise SetupError(f"{file} is no key; restore it, or move it and its database away to begin anew")
     return key

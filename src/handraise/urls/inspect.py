@@ -192,7 +192,7 @@ def _check_web(link: ParsedUrl, asker: LinkSender, brands: BrandTable) -> Iterat
     if not own and link.domain not in brands.domains:
         yield from check_imitation(link, brands, asker.domain)
         yield from check_site(link)
-    yield from check_parameters(link, parameters)
+    yield from check_parameters(link, parameters, brands)
     yield from check_redirects(link, parameters, asker, brands)
 
 

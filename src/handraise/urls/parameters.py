@@ -45,7 +45,11 @@ _LINK_THAT_SIGNS_IN = re.compile(
     r"/(?:magic(?:-?link)?|reset-?password|password-?reset|auto-?login|one-?time-?login|verify-?email)/[\w.~-]{16,}",
     re.I,
 )
-_HOOK = re.compile(r"https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/\w+/[\w/-]{8,}")
+_HOOK = re.compile(
+    r"https://(?:hooks\.slack\.com/services/\w+/[\w/-]{8,}|discord(?:app)?\.com/api/webhooks/\w+/[\w/-]{8,}|"
+    r"api\.telegram\.org/(?:file/)?bot\d+:[\w-]{20,})"
+)
+_REQUEST_TOKENS = frozenset(("oauthtoken", "token"))
 
 
 def read_parameters(link: ParsedUrl) -> list[Parameter]:
@@ -70,9 +74,11 @@ def _read(pairs: Iterable[str]) -> list[Parameter]:
     ]
 
 
-def check_parameters(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[str]:
+def check_parameters(link: ParsedUrl, parameters: list[Parameter], brands: BrandTable) -> Iterator[str]:
     """The findings about data that must not travel in a link. They come from parameters' names and values' shapes."""
     parameters = [*parameters, *_hidden_parameters(link, parameters)]
+    if link.domain in brands.domains and _last_step(link) in _named("approves"):
+        parameters = [each for each in parameters if not _is_request_token(each)]
     keys = {parameter.key for parameter in parameters if parameter.value}
     telling = [
         parameter for parameter in parameters if parameter.value and not _says_nothing(parameter.value)
@@ -86,6 +92,14 @@ def check_parameters(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[s
         yield "credentials_in_url"
     if any(map(_is_personal, telling)) or any(map(_is_personal_value, steps)):
         yield "pii_in_url"
+
+
+def _last_step(link: ParsedUrl) -> str:
+    return link.parts.path.rstrip("/").rpartition("/")[2].lower()
+
+
+def _is_request_token(parameter: Parameter) -> bool:
+    return parameter.key in _REQUEST_TOKENS and not _SECRET_VALUE.match(parameter.value)
 
 
 def _named(key: str) -> frozenset[str]:
@@ -168,19 +182,22 @@ def check_redirects(
             and (known or _returns_to(target, asker, loopback=own or asker.local))
         ):
             continue  # the permission page has to send its answer back to the site that asked
+        elif known and _last_step(link) in _named("shares"):
+            continue
         elif _leads_elsewhere(target, link, asker):
             yield "open_redirect"
 
 
 def _is_authorization(parameters: list[Parameter]) -> bool:
     keys = {parameter.key for parameter in parameters}
-    return "clientid" in keys and not keys.isdisjoint(words("parameters.toml", "authorization"))
+    return "clientid" in keys and not keys.isdisjoint(_named("authorization"))
 
 
 def _targets(link: ParsedUrl, parameters: list[Parameter]) -> Iterator[Parameter]:
-    yield from (
-        parameter for parameter in parameters if parameter.key in words("parameters.toml", "sends_on")
-    )
+    searches = _last_step(link) not in _named("goes_on")
+    for parameter in parameters:
+        if parameter.key in _named("sends_on") and not (parameter.key == "q" and searches):
+            yield parameter
     if inner := _LINK_IN_PATH.search(link.parts.path):
         yield Parameter("path", inner[1])
 

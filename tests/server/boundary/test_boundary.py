@@ -390,6 +390,29 @@ async def test_a_missing_file_is_the_authors_to_handle(revision: Revision, notes
         assert text_of(await client.call_tool("careful", {"path": "x/y.md"})) == "There is no x/y.md."
 
 
+async def test_an_error_names_the_paths_as_they_were_given(revision: Revision, notes: Path) -> None:
+    server, boundary = serve()
+    (notes / "one.md").write_text("1")
+    (notes / "two.md").write_text("2")
+    (notes / "elsewhere").symlink_to(notes.parent)
+
+    @server.tool()
+    async def told() -> str:
+        with pytest.raises(FileNotFoundError) as missing:
+            await boundary.read("x/y.md")
+        with pytest.raises(FileExistsError) as taken:
+            await boundary.rename("one.md", "two.md")
+        with pytest.raises(OutsideBoundary) as outside:
+            await boundary.rename("one.md", "elsewhere/one.md")
+        return "\n".join(str(each.value) for each in (missing, taken, outside))
+
+    async with connect(server, revision, list_roots_callback=Roots(notes)) as client:
+        missing, taken, outside = text_of(await client.call_tool("told", {})).split("\n")
+    assert missing.endswith("No such file or directory: 'x/y.md'")
+    assert taken.endswith("File exists: 'one.md' -> 'two.md'")
+    assert outside.startswith("'one.md -> elsewhere/one.md' is refused")
+
+
 async def test_a_resource_is_inside_too(revision: Revision, notes: Path) -> None:
     server, boundary = serve()
 

@@ -113,8 +113,9 @@ class Boundary:
         FileExistsError when there is something at `to` already, an empty folder included, unless `overwrite`.
         """
         roots = await self._scope().roots()
-        target = self._located(roots, to)
-        await self._do(path, partial(self._files.rename, to=target, overwrite=overwrite))
+        place, target = self._located(roots, path), self._located(roots, to)
+        work = partial(self._files.rename, place, target, overwrite=overwrite)
+        await self._run(roots, path, work, to=to)
 
     async def remove(self, path: Named) -> None:
         """Remove a file, a link itself, or an empty folder."""
@@ -168,14 +169,16 @@ class Boundary:
         except OutsideBoundary as error:
             raise current_call().raisable(error) from None
 
-    async def _run(self, roots: RootSet, path: Named, work: Callable[[], R]) -> R:
+    async def _run(self, roots: RootSet, path: Named, work: Callable[[], R], *, to: Named | None = None) -> R:
+        """Do it in a thread. Errors name the paths as the caller gave them, not the last step of each."""
         try:
             return await anyio.to_thread.run_sync(work)
         except OSError as error:
             if (why := _LINKS.get(error.errno or 0)) is not None:
-                raise current_call().raisable(roots.refusal(path, why)) from None
-            error.filename, error.filename2 = str(path), None
-            raise
+                named = path if to is None else f"{path} -> {to}"
+                raise current_call().raisable(roots.refusal(named, why)) from None
+            ends = () if to is None else (None, str(to))  # the second is for Windows
+            raise OSError(error.errno, error.strerror, str(path), *ends) from None
 
     async def _require_inside(self, call: ServedCall, scope: Scope, place: RootPath) -> None:
         if call.revision.modern and not (call.state != "over" and current_call() is call):
