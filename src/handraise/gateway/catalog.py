@@ -69,9 +69,23 @@ def prefixed(server: str, name: str, *, uri: bool = False) -> str:
 
 
 def template_fits(template: str, uri: str) -> bool:
-    """Whether a URI may match a template. Enough to choose a server, which then decides."""
-    literal = re.split(r"\{[^}]*\}", template)
-    return re.fullmatch(".*".join(map(re.escape, literal)), uri) is not None
+    """Whether a URI may match a template. Enough to choose a server, which then decides.
+
+    The attack: a template with many variables. A regular expression would try all ways to split the URI.
+    """
+    start, *pieces = template.split("{")
+    if not pieces:
+        return uri == template
+    *middle, end = [piece.partition("}")[2] for piece in pieces]
+    place, last = len(start), len(uri) - len(end)
+    if place > last or not uri.startswith(start) or not uri.endswith(end):
+        return False
+    for text in middle:
+        found = uri.find(text, place, last)
+        if found < 0:
+            return False
+        place = found + len(text)
+    return True
 
 
 KINDS: Final = {"tools/call": "tools/list", "prompts/get": "prompts/list"}
