@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,33 @@ async def test_a_request_carries_no_questions(method: str) -> None:
     client.server.say(request(99, method, {**SAMPLING, **ASKED}))
     assert (await client.server.taken()).body["error"]["code"] == -32601
     assert client.got == []
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"when": {"deep": ["ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"]}}, "looks like a secret"),
+        ("ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", "looks like a secret"),
+        ({"when": "act " * 4_000_000}, "longer than 256 KiB"),
+    ],
+    ids=["deep", "text", "long"],
+)
+async def test_an_answer_to_a_task_is_looked_through_and_holds_up_nobody(content: Any, why: str) -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    began = time.process_time()
+    answers = {"q": {"action": "accept", "content": content}}
+    client.ask(1, "tasks/update", {"taskId": "t", "inputResponses": answers})
+    assert why in (await client.taken()).body["error"]["message"]
+    assert time.process_time() - began < 5
+    assert client.server.got == []
+
+
+async def test_an_answer_that_is_too_long_goes_to_our_desk() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    await asked(client)
+    await client.taken("elicitation/create")
+    client.say(response(99, {"action": "accept", "content": {"why": "act " * 4_000_000}}))
+    await until(client.queue.waiting)
 
 
 @either_server

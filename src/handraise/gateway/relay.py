@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from itertools import count
 from typing import Any, Final
@@ -20,6 +20,7 @@ from handraise.client.recording import ASKER_ENDED
 from handraise.errors import GuardRefused, HandraiseError, StoreError, WireError
 from handraise.gateway.asking import Asker
 from handraise.gateway.call import RelayedCall, find_call_of, find_waiting
+from handraise.gateway.client_desk import is_too_long
 from handraise.gateway.guards import (
     ToolHints,
     ask_first,
@@ -29,6 +30,7 @@ from handraise.gateway.guards import (
     refusal_unguarded,
 )
 from handraise.gateway.holding import Holding
+from handraise.gateway.json_text import plain
 from handraise.gateway.links import Destination, Link, Port
 from handraise.gateway.messages import (
     CANCELLED,
@@ -48,6 +50,7 @@ from handraise.gateway.peers import MODERN, Peer, name_of
 from handraise.gateway.sentences import (
     AMBIGUOUS,
     ANSWER_KEPT,
+    ANSWER_TOO_LONG,
     CANNOT_ASK,
     FORGOTTEN,
     NO_TICKET,
@@ -122,9 +125,9 @@ class Relay:
     def _begin(self, call: RelayedCall) -> None:
         """Check a call, then forward it."""
         message, state = call.message, self.state
-        if _answers_with_secret(message):
-            logger.warning("an answer of the client held a secret; it was not passed on")
-            self.end(call, error_response(message.id, -32602, ANSWER_KEPT))
+        if (why := _why_kept(message)) is not None:
+            logger.warning("an answer of the client was not passed on: %s", why)
+            self.end(call, error_response(message.id, -32602, why))
         elif message.method not in NAMED and answers_questions(message) and not state.client_modes(call.peer):
             self.run(self._refuse_answer(call), call)
         elif message.method == "tools/list" and state.may_park(call.peer):
@@ -504,17 +507,33 @@ class Relay:
 
 def answers_questions(message: Message) -> bool:
     """Whether a request answers questions, of a round or of a task."""
-    answers = message.params.get("inputResponses")
-    return isinstance(answers, dict) and any(
-        isinstance(each, dict) and "action" in each for each in answers.values()
-    )
+    return bool(_answers(message))
 
 
-def _answers_with_secret(message: Message) -> bool:
-    """Whether answers in a request, as to the questions of a task, contain a secret."""
-    answers = message.params.get("inputResponses")
-    if not isinstance(answers, dict):
-        return False
-    contents = [each.get("content") for each in answers.values() if isinstance(each, dict)]
-    findings = [finding for each in contents if isinstance(each, dict) for finding in scan_answer(each)]
-    return any(finding.tier == 1 for finding in findings)
+def _answers(message: Message) -> list[dict[str, Any]]:
+    """The answers to questions in a request. Other responses in it, as to sampling, have no action."""
+    given = message.params.get("inputResponses")
+    responses = given.values() if isinstance(given, dict) else ()
+    return [each for each in responses if isinstance(each, dict) and "action" in each]
+
+
+def _why_kept(message: Message) -> str | None:
+    """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
+    contents = [plain(each["content"]) for each in _answers(message) if each.get("content") is not None]
+    if any(is_too_long(each) for each in contents):
+        return ANSWER_TOO_LONG
+    findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]
+    return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None
+
+
+def _texts(value: object, name: str = "") -> Iterator[dict[str, object]]:
+    """The values in the content of an answer, however deep, each with its name."""
+    if isinstance(value, dict):
+        for inner, each in value.items():
+            yield from _texts(each, inner)
+    elif isinstance(value, list):
+        yield {name: value}
+        for each in value:
+            yield from _texts(each, name)
+    else:
+        yield {name: value}
