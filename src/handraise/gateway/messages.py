@@ -68,6 +68,7 @@ class Message:
         "id",
         "method",
         "opens_links",
+        "room",
         "round",
         "source",
         "status",
@@ -93,6 +94,8 @@ class Message:
         """The HTTP status of the response it came in."""
         self.opens_links = False
         """Whether its client can be asked to open a link while this request runs."""
+        self.room: object = None
+        """What it takes up of its person's share of the memory, while anybody refers to it."""
 
     @property
     def raw(self) -> bytes:
@@ -142,7 +145,7 @@ class Message:
         changed = Message({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
-        changed.bridged, changed.opens_links = self.bridged, self.opens_links
+        changed.bridged, changed.opens_links, changed.room = self.bridged, self.opens_links, self.room
         return changed
 
 
