@@ -68,7 +68,9 @@ def test_what_is_read_is_written_on_one_line_and_means_the_same(body: Any, inden
         holds(message)
 
 
-@pytest.mark.parametrize("method", ["tools/\x1b]0;owned\x07", "tools/" + "x" * 10_000, " " * 10_000 + "tools/call"])
+@pytest.mark.parametrize(
+    "method", ["tools/\x1b]0;owned\x07", "tools/" + "x" * 10_000, " " * 10_000 + "tools/call"]
+)
 def test_an_error_about_a_method_is_short_and_harmless_in_a_terminal(method: str) -> None:
     with pytest.raises(Unreadable) as refused:
         parse_message(notice(method, {"name": "x"}).raw)

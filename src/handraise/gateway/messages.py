@@ -472,7 +472,9 @@ def carries_questions(message: Message) -> bool:
 
 
 def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = [each for part in (body, *_parts(body)) for name, each in part.items() if name.casefold() == "error"]
+    found = [
+        each for part in (body, *_parts(body)) for name, each in part.items() if name.casefold() == "error"
+    ]
     return [error for error in found if isinstance(error, dict)]
 
 

@@ -25,6 +25,7 @@ from handraise.gateway.messages import (
     too_long,
 )
 from handraise.gateway.upstreams import Source, Upstream
+from handraise.policy.places import database_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ def start(
 def _started(
     upstream: Upstream, stdin: int, stdout: int, errors: IO[bytes] | None, group: int | None
 ) -> subprocess.Popen[bytes]:
-    inherited = {name: value for name, value in os.environ.items() if name not in _OWN_SECRETS}
+    inherited = {name: value for name, value in os.environ.items() if not _is_own_secret(name, value)}
     try:
         return subprocess.Popen(  # noqa: S603 - the command is the user's own, an argument list
             upstream.command,
@@ -76,6 +77,12 @@ def _started(
         raise SetupError(
             f"{upstream.name}: {upstream.command[0]} cannot be started: {error.strerror}"
         ) from None
+
+
+def _is_own_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a key of this gateway, or the address of its store or ledger with a password."""
+    own_database = name.startswith("HANDRAISE_") and database_of(value) is not None
+    return name in _OWN_SECRETS or own_database
 
 
 GRACE: Final = 5.0
