@@ -47,13 +47,19 @@ class Catalog:
         return next((known for known, each in self._entries.items() if each == entry), name)
 
     def fill(self, listed: Mapping[str, Sequence[dict[str, Any]]], key: str) -> list[dict[str, Any]]:
-        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name."""
-        names = Counter(str(each.get(key)) for entries in listed.values() for each in entries)
+        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name.
+
+        Of entries with the same name of the same server the first counts.
+        """
+        by_name = {
+            server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
+            for server, entries in listed.items()
+        }
+        names = Counter(name for entries in by_name.values() for name in entries)
         self._entries.clear()
         shown = []
-        for server, entries in listed.items():
-            for each in entries:
-                name = str(each.get(key))
+        for server, entries in by_name.items():
+            for name, each in reversed(entries.items()):
                 known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
                 while known in self._entries:
                     known += "_"

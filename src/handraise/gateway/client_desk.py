@@ -45,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 CLIENT: Final = "client"
 """The name of the client's dialog in decisions."""
+_MOST_CLIENTS: Final = 500
+"""How many clients and versions are remembered: a client can claim any."""
 LONGEST_ANSWER: Final = 256 * 1024
 """Bytes of an answer."""
 NO_DESK: Final = "it needs a passkey, and the gateway runs without a desk"
@@ -122,7 +124,9 @@ class ClientHabits:
 
 
 def _count(seen: dict[str, Seen], name: str, habit: Habit) -> None:
-    one = seen.setdefault(name, Seen())
+    one = seen[name] = seen.pop(name, Seen())
+    while len(seen) > _MOST_CLIENTS:
+        del seen[next(iter(seen))]
     setattr(one, habit, getattr(one, habit) + 1)
     one.last = habit
 

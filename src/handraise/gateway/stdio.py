@@ -135,7 +135,13 @@ class ProcessLink(DirectLink):
         await self.reader.open(self.process.stdout)
 
     def send(self, message: Message) -> None:
-        self.writer.write(message.raw)
+        if (
+            message.method is None or not self.writer.is_blocked
+        ):  # answers are bounded by the server's requests
+            self.writer.write(message.raw)
+        elif message.is_request:
+            refusal = error_response(message.id, SERVER_FAULT, "The server does not read what it gets.")
+            asyncio.get_running_loop().call_soon(self.deliver, refusal)
 
     def _refuse(self, error: Unreadable, line: bytes) -> None:
         """Print an unreadable line on standard error. If it answers or makes a request, send an error."""
@@ -196,6 +202,8 @@ class StdioPort:
         await self.reader.open(os.fdopen(os.dup(0), "rb", 0))
 
     def send(self, message: Message) -> None:
+        if message.is_notice and self.writer.is_blocked:
+            return  # servers at URLs cannot be told to wait
         self.writer.write(message.raw)
 
     def _deliver(self, message: Message) -> None:
