@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from handraise.forms import DEFAULT_LIMITS
 from handraise.forms.rules import FORM, ITEMS, OPTION, TEXT, drop_unread
 from handraise.gateway.json_text import LONGEST, JsonError, dump_json, parse_json
 
@@ -30,6 +31,8 @@ SERVER_FAULT: Final = -32000
 ACCOUNT_NEEDED: Final = -32090
 """Our error code for: the server wants the person to connect an account."""
 
+MOST_ASKED: Final = DEFAULT_LIMITS.answers
+"""Questions and other input requests in one message."""
 _LARGE: Final = 256 * 1024
 """Bytes from which parsing a message takes noticeable time."""
 
@@ -205,7 +208,7 @@ def parse_message(raw: bytes) -> Message:
         if error.value is None:
             raise unparsable(str(error), raw) from None
         raise _refused(str(error), error.value) from None
-    if (why := _problem(body) or _misspelled(body)) is not None:
+    if (why := _problem(body) or _asks_too_much(body) or _misspelled(body)) is not None:
         raise _refused(why, body)
     _drop_unjudged(body)
     return Message(body)
@@ -332,6 +335,15 @@ def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
             isinstance(wanted, dict) and all(map(_is_input_request, wanted.values()))
         ):
             return "its inputRequests are not an object of requests"
+    return None
+
+
+def _asks_too_much(body: Mapping[str, Any]) -> str | None:
+    """Why a message asks too much at once: judging 100,000 questions would hold up everybody for minutes."""
+    lists = (_object(error, "data").get("elicitations") for error in _errors(body))
+    links = sum(len(each) for each in lists if isinstance(each, list))
+    if links + len(input_requests(body)) > MOST_ASKED:
+        return f"it asks more than {MOST_ASKED} questions at once"
     return None
 
 
