@@ -12,7 +12,7 @@ from html import escape
 from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
-__all__ = ["UntrustedText", "for_html", "for_line", "for_markdown", "for_terminal", "inert"]
+__all__ = ["UntrustedText", "for_html", "for_line", "for_markdown", "for_terminal", "inert", "left_out"]
 
 OPENING, CLOSING = "⟨", "⟩"
 """They enclose what we put in. In the text itself they are shown by number, so nobody can forge them."""
@@ -126,7 +126,7 @@ def _within(limit: int, text: str) -> Iterator[str]:
     for part in _parts(text):
         if len(part.shown) > room:
             shown = part.shown[:room] if part.divisible else ""
-            yield shown + _enclosed(f"+{left - len(shown)} characters")
+            yield shown + left_out(left - len(shown))
             return
         yield part.shown
         room -= len(part.shown)
@@ -168,6 +168,11 @@ def _shortened(character: str, kept: int, count: int) -> Iterator[_Part]:
 def _by_number(character: str, count: int) -> str:
     times = f" ×{count}" if count > 1 else ""
     return _enclosed(f"U+{ord(character):04X}{times}")
+
+
+def left_out(count: int) -> str:
+    """A sign for characters that are not shown. The text itself cannot contain it."""
+    return _enclosed(f"+{count} characters")
 
 
 def _enclosed(text: str) -> str:

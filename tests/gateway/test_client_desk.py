@@ -288,6 +288,16 @@ async def test_what_was_seen_of_a_client_and_version_is_kept(tmp_path: Path) -> 
     assert load_habits(file) == {}
 
 
+async def test_only_the_latest_clients_are_remembered() -> None:
+    """A client can claim any name."""
+    habits = ClientHabits()
+    known = Peer("2025-11-25", {}, {"name": "known"})
+    for number in range(1_200):
+        habits.note(known if number % 400 == 0 else Peer("2025-11-25", {}, {"name": f"c{number}"}), "failed")
+    assert habits.does_not_ask(known)
+    assert not habits.does_not_ask(Peer("2025-11-25", {}, {"name": "c1"}))
+
+
 KEY = "ghp_" + "a1B2c3D4e5F6" * 3
 
 

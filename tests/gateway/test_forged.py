@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway import modern as modern_relay
-from handraise.gateway.messages import Message, error_response, request, response
+from handraise.gateway.messages import Message, error_response, notice, parse_message, request, response
+from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, VERSION_KEY
 from handraise.ledger import Ledger
 from handraise.questions import Accepted
 
@@ -24,6 +26,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.shows("W3b")]
 
 YES = {"action": "accept", "content": {"why": "so"}}
 DONE = {"resultType": "complete", "content": []}
+ENVELOPE = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {"elicitation": {}}}
 either_server = pytest.mark.parametrize("behind", [False, True], ids=["legacy-server", "modern-server"])
 
 
@@ -159,12 +162,35 @@ async def test_an_answer_to_an_unknown_round_is_recorded_and_reaches_only_a_serv
     assert event.reasons == ("the client answered a question that was not asked here",)
 
 
-async def test_a_legacy_client_answers_no_round_of_a_modern_server() -> None:
-    client = await WireClient.begun(modern=False, behind=True)
-    client.ask(1, "tools/call", {**CALL, "inputResponses": {"q": YES}, "requestState": "made up"})
+async def test_a_client_that_cannot_ask_answers_no_round_of_a_server_that_goes_on() -> None:
+    client = await WireClient.begun(modern=True, behind=True, able={"sampling": {}})
+    client.ask(1, "tools/call", {**CALL, "inputResponses": {"q": YES}})
+    assert (await client.taken()).body["error"]["code"] == -32602
+    assert client.server.got == []
+    client.ask(2, "tools/call", {**CALL, "inputResponses": {"q": SAMPLED}, "requestState": "of before"})
+    assert (await client.server.taken("tools/call")).params["inputResponses"] == {"q": SAMPLED}
+
+
+@pytest.mark.parametrize("envelope", [{}, ENVELOPE], ids=["plain", "as-a-modern-client"])
+@either_server
+async def test_a_legacy_client_answers_no_round(behind: bool, envelope: dict[str, Any]) -> None:
+    """Some servers speak both eras on one connection."""
+    client = await WireClient.begun(modern=False, behind=behind)
+    told = {"inputResponses": {"q": YES}, "requestState": "made up"}
+    client.ask(1, "tools/call", {**CALL, **told}, **envelope)
     came = await client.server.taken("tools/call")
     assert "inputResponses" not in came.params
     assert "requestState" not in came.params
+
+
+async def test_a_client_uses_no_id_of_the_gateways_own() -> None:
+    client = await WireClient.begun(modern=True, behind=False)
+    for id in ("handraise-initialize", "handraise-m1"):
+        client.ask(id, "tools/call", CALL)
+        came = await client.server.taken("tools/call")
+        assert came.id != id
+        client.server.say(response(came.id, DONE))
+        assert (await client.taken()).id == id
 
 
 @pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list"])
@@ -240,6 +266,90 @@ async def test_a_task_with_a_question_that_was_not_judged_is_not_passed_on(
     came = await client.server.taken("tasks/get")
     client.server.say(response(came.id, {"resultType": "complete", "inputRequests": wanted}))
     assert "inputRequests" not in str((await client.taken()).body)
+
+
+DANGEROUS = {**LINK, "url": "https://notes.example.com/dangerous"}
+ASKED = {"inputRequests": {"q": {"method": "elicitation/create", "params": DANGEROUS}}}
+REQUIRED = {"code": -32042, "message": "First", "data": {"elicitations": [DANGEROUS]}}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"status": "failed", "error": REQUIRED},
+        {"status": "completed", "result": ASKED},
+        {"task": {"taskId": "t", **ASKED}},
+        {"Task": {"taskId": "t", **ASKED}},
+        {"tasks": [{"taskId": "t", **ASKED}]},
+        {"tasks": [{"taskId": "t", "status": "failed", "error": REQUIRED}]},
+        {"result": {"result": {"task": {"error": REQUIRED}}}},
+    ],
+    ids=["failed", "completed", "task", "Task", "tasks", "failed-tasks", "deep"],
+)
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
+async def test_a_question_in_a_part_of_a_task_is_judged(modern: bool, told: dict[str, Any]) -> None:
+    """This client opens no links, so that no link may reach it. The notice after it shows that nothing did."""
+    client = await WireClient.begun(modern=modern, behind=modern, able={"elicitation": {"form": {}}})
+    client.ask(1, "tasks/get", {"taskId": "t"})
+    came = await client.server.taken("tasks/get")
+    client.server.say(notice("notifications/tasks", {"taskId": "t", **told}))
+    client.server.say(response(came.id, {"resultType": "complete", "taskId": "t", **told}))
+    assert (await client.taken()).id == 1
+    assert "dangerous" not in str([each.body for each in client.got])
+
+
+@pytest.mark.parametrize("method", ["vendor/ask", "sampling/createMessage"])
+async def test_a_request_carries_no_questions(method: str) -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    client.ask(1, "tools/call", CALL)
+    await client.server.taken("tools/call")
+    client.server.say(request(99, method, {**SAMPLING, **ASKED}))
+    assert (await client.server.taken()).body["error"]["code"] == -32601
+    assert client.got == []
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"when": {"deep": ["ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"]}}, "looks like a secret"),
+        ("ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", "looks like a secret"),
+        ({"when": "act " * 4_000_000}, "longer than 256 KiB"),
+    ],
+    ids=["deep", "text", "long"],
+)
+async def test_an_answer_to_a_task_is_looked_through_and_holds_up_nobody(content: Any, why: str) -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    began = time.process_time()
+    answers = {"q": {"action": "accept", "content": content}}
+    client.ask(1, "tasks/update", {"taskId": "t", "inputResponses": answers})
+    assert why in (await client.taken()).body["error"]["message"]
+    assert time.process_time() - began < 5
+    assert client.server.got == []
+
+
+async def test_an_answer_that_is_too_long_goes_to_our_desk() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    await asked(client)
+    await client.taken("elicitation/create")
+    client.say(response(99, {"action": "accept", "content": {"why": "act " * 4_000_000}}))
+    await until(client.queue.waiting)
+
+
+@either_server
+async def test_texts_beside_a_question_that_nobody_judges_reach_no_client(behind: bool) -> None:
+    client = await WireClient.begun(modern=behind, behind=behind)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    question = {**FORM, "title": "Your password", "_meta": {"vendor/kept": 1}}
+    if behind:
+        wanted = {"q": {"method": "elicitation/create", "params": question, "title": "Your password"}}
+        asked = response(came.id, {**round_of(), "inputRequests": wanted})
+    else:
+        asked = request(99, "elicitation/create", question)
+    client.server.say(parse_message(asked.raw))
+    shown = str((await client.taken(None if behind else "elicitation/create")).body)
+    assert "password" not in shown
+    assert "vendor/kept" in shown
 
 
 async def test_a_link_that_is_a_form_as_well_is_not_passed_on() -> None:

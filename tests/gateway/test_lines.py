@@ -9,7 +9,9 @@ import pytest
 from tests.waiting import until
 
 from handraise.gateway.lines import LineReader, LineWriter
-from handraise.gateway.messages import too_long
+from handraise.gateway.messages import Message, notice, request, too_long
+from handraise.gateway.stdio import ProcessLink, start
+from handraise.gateway.upstreams import Source, Upstream
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
@@ -21,8 +23,8 @@ def test_lines_arrive_whole_and_a_longer_one_than_any_message_does_not(
     refused: list[bytes] = []
     reader = LineReader(lines.append, lambda: None, refused.append)
     raw = b"one\n\nexactly 10\n" + b"x" * 50 + b"\nlast"
-    for start in range(0, len(raw), size):
-        reader.data_received(raw[start : start + size])
+    for place in range(0, len(raw), size):
+        reader.data_received(raw[place : place + size])
     reader.connection_lost(None)
     assert lines == [b"one", b"", b"exactly 10", b"last"]
     assert [start[:1] for start in refused] == [b"x"]
@@ -45,6 +47,28 @@ async def test_what_no_event_loop_can_wait_for_is_read_to_its_end_and_closed(
         await over.wait()
         await until(lambda: stream.closed)
     assert lines == ([] if device else [b"one", b"two"])
+
+
+@pytest.mark.anyio
+@pytest.mark.shows("W7")
+async def test_a_server_that_reads_nothing_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over HTTP nobody waits with the next notice until the server has read the last one."""
+    monkeypatch.setattr("handraise.gateway.lines.MOST_WAITING", 2_000_000)
+    sleeper = Upstream("sleeper", ("sleep", "60"))
+    link = ProcessLink(Source(sleeper), start(sleeper))
+    await link.open()
+    heard: list[Message] = []
+    link.on_message = heard.append
+    try:
+        for _ in range(20):
+            link.send(notice("notifications/large", {"text": "x" * 1_000_000}))
+        link.send(request(1, "tools/list"))
+        await until(lambda: heard)
+        assert heard[0].body["error"]["message"] == "The server does not read what it gets."
+        assert link.writer._transport.get_write_buffer_size() < 4_000_000  # type: ignore[union-attr]
+    finally:
+        link.process.kill()
+        await link.aclose()
 
 
 @pytest.mark.anyio

@@ -68,6 +68,31 @@ def test_what_is_read_is_written_on_one_line_and_means_the_same(body: Any, inden
         holds(message)
 
 
+@pytest.mark.parametrize(
+    "method", ["tools/\x1b]0;owned\x07", "tools/" + "x" * 10_000, " " * 10_000 + "tools/call"]
+)
+def test_an_error_about_a_method_is_short_and_harmless_in_a_terminal(method: str) -> None:
+    with pytest.raises(Unreadable) as refused:
+        parse_message(notice(method, {"name": "x"}).raw)
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 300
+
+
+ONE = {"method": "elicitation/create", "params": {"message": "?"}}
+MANY: list[dict[str, Any]] = [
+    {"result": {"inputRequests": dict.fromkeys(map(str, range(65)), ONE)}},
+    {"result": {"tasks": [{"inputRequests": {"q": ONE}}] * 65}},
+    {"error": {"code": -32042, "message": "", "data": {"elicitations": [{"mode": "url"}] * 65}}},
+]
+
+
+@pytest.mark.parametrize("told", MANY, ids=["round", "tasks", "links"])
+def test_a_message_with_too_many_questions_is_refused(told: dict[str, Any]) -> None:
+    with pytest.raises(Unreadable, match="asks more than 64 questions at once") as refused:
+        parse_message(Message({"jsonrpc": "2.0", "id": 1, **told}).raw)
+    assert refused.value.is_response
+
+
 @given(bodies, st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=4)), max_size=3))
 def test_hostile_bytes_are_refused_or_read_in_one_way(body: Any, changes: list[tuple[int, bytes]]) -> None:
     raw = json.dumps(body).encode()

@@ -22,6 +22,7 @@ from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.catalog import Catalog, template_fits
 from handraise.gateway.messages import Message, error_response, notice, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.router import ServerRouter
@@ -368,3 +369,30 @@ async def test_the_answer_to_a_round_of_one_server_reaches_no_other_one() -> Non
     rivals.client.ask(3, "tools/call", retry)
     assert (await rivals.client.taken()).body["error"]["code"] == -32602
     assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "fits"),
+    [
+        ("file:///{path}", "file:///a/b", True),
+        ("file:///{path}.md", "file:///a.txt", False),
+        ("a{x}b{y}c", "a1b2c", True),
+        ("a{x}b{y}c", "abc", True),
+        ("a{x}b{y}c", "acb", False),
+        ("aa{x}aa", "aaa", False),
+        ("plain", "plain", True),
+        ("plain", "plainer", False),
+        ("x{open", "x1", True),
+        ("{a}x" * 5_000 + "!", "x" * 10_000, False),
+        ("{" * 1_000_000, "x", True),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_a_template_is_matched_in_linear_time(template: str, uri: str, fits: bool) -> None:
+    assert template_fits(template, uri) is fits
+
+
+def test_of_tools_with_the_same_name_of_one_server_the_first_counts() -> None:
+    tools = [{"name": "buy", "title": str(number)} for number in range(20_000)]
+    listed = Catalog().fill({"north": tools, "south": tools[:1]}, "name")
+    assert listed == [{"name": "north_buy", "title": "0"}, {"name": "south_buy", "title": "0"}]

@@ -204,10 +204,12 @@ def test_a_server_gets_no_key_of_the_gateway_that_was_not_added(tmp_path: Path) 
     script = f"import os; open({str(file)!r}, 'w').write(' '.join(sorted(os.environ)))"
     words = [*HANDRAISE, "gateway", "--env", "HANDRAISE_STORE_KEYS=own", "--", sys.executable, "-c", script]
     given = {**os.environ, "OURS": "a", **{f"HANDRAISE_{key}": "ab" * 32 for key in keys}}
+    given["HANDRAISE_LEDGER"] = "postgresql://ann:hunter2@db.example/ledger"
     subprocess.run(words, cwd=ROOT, env=given, stdin=subprocess.DEVNULL, capture_output=True)
     seen = file.read_text().split()
     assert "OURS" in seen
     assert [key for key in keys if f"HANDRAISE_{key}" in seen] == ["STORE_KEYS"]
+    assert "HANDRAISE_LEDGER" not in seen  # with it, it could change what the ledger says
 
 
 def test_a_command_that_cannot_be_started_is_named() -> None:

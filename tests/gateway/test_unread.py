@@ -265,6 +265,24 @@ def test_noise_of_a_server_goes_to_standard_error_and_is_inert_there(place: Plac
     assert len(client.errors) == 4
 
 
+def test_names_of_a_server_are_inert_in_the_log(place: Place) -> None:
+    fields = {"\x1b[2J\nhandraise: forged": {"type": "object"}}
+    form = {"message": "?", "requestedSchema": {"type": "object", "properties": fields}}
+    asked = {"jsonrpc": "2.0", "id": 99, "method": "elicitation/create", "params": form}
+    unread = {"jsonrpc": "2.0", "method": "tools/\x1b[2J\nhandraise: forged"}
+    done = {"jsonrpc": "2.0", "id": "ID", "result": {"content": []}}
+    with place.gateway(server=place.server(replies={"tools/call": [asked, unread, done]})) as client:
+        client.begin()
+        client.ask(5, "tools/call", {"name": "look", "arguments": {}})
+        client.process.stdin.close()  # type: ignore[union-attr]
+        client.process.wait(30)
+        said = b"".join(client.errors)
+    assert b"asked against the rule 'nested'" in said
+    assert b"needs an id" in said
+    assert b"\x1b" not in said
+    assert b"\nhandraise: forged" not in said
+
+
 def test_a_server_hears_that_its_request_could_not_be_read(place: Place) -> None:
     asked = '{"jsonrpc":"2.0","id":99,"method":"vendor/ask","params":{"x":1,"x":2}}'
     with place.gateway(server=place.server(replies={"vendor/odd": [asked]})) as client:

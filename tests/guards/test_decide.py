@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_tools_are_chosen_by_what_they_say(hint: Any, meaning: str) -> None:
         ({"path": [], "deep": True}, "path"),
         ({"path": "/home", "deep": True}, "path"),
         ({"path": "/etc/a", "deep": False}, "deep"),
-        ({"path": "/etc/a", "deep": "True"}, "deep"),
+        ({"path": "/etc/a", "deep": "False"}, "deep"),
         ({"path": "/etc/a"}, "deep"),
         ({}, "path, deep"),
     ],
@@ -111,6 +112,60 @@ def test_calls_are_chosen_by_all_their_arguments(arguments: dict[str, Any], unli
 def test_an_argument_that_is_no_text_is_compared_as_one(value: Any, pattern: str) -> None:
     assert Guard(arguments={"x": pattern}).concerns("remove", None, {"x": value})
     assert not Guard(arguments={"x": f"{pattern}!"}).concerns("remove", None, {"x": value})
+
+
+@pytest.mark.shows("U1", "U3")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": "act " * 1_000_000},
+        {"text": ["act " * 1_000_000]},
+        {"act " * 1_000_000: "x"},
+        {f"act {number}": "act" for number in range(100_000)},
+    ],
+    ids=["text", "list", "name", "many"],
+)
+def test_a_question_about_a_huge_call_is_made_at_once(arguments: dict[str, Any]) -> None:
+    """Looking through all of it took minutes, in which the gateway served nobody."""
+    began = time.process_time()
+    assert Guard().applies("remove", None, arguments) is not None
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.shows("U1", "U3")
+def test_a_secret_at_the_end_of_a_huge_value_is_masked() -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    asked = Guard().applies("remove", None, {"text": "x" * 100_000 + " " + secret})
+    assert asked is not None
+    assert secret[:12] not in asked.message
+
+
+@pytest.mark.shows("U1", "U3")
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ("production", "Production"),
+        ("production", " production\t"),
+        ("production", "pro\u200bduction"),
+        ("production", "ｐroduction"),
+        ("production", "x" * 20_000),
+        ("/etc/*", '["/etc/passwd"]'),
+        ("/etc/*", ' {"path": "/etc/passwd"}'),
+        ("true", "yes"),
+        ("true", 1),
+        ("true", "on"),
+        ("false", "no"),
+        ("false", 0),
+        ("5", "+5"),
+        ("5", 5.0),
+        ("5", "05"),
+        ("5", " 5 "),
+    ],
+)
+def test_a_value_that_a_server_may_take_for_a_matching_one_matches(pattern: str, value: Any) -> None:
+    guard = Guard(arguments={"x": pattern})
+    assert guard.concerns("remove", None, {"x": value})
+    assert guard.concerns("remove", None, {"x": ["other", value]})
 
 
 @pytest.mark.shows("U1", "U3")

@@ -121,6 +121,8 @@ def test_the_rule_for_runs_without_a_person_is_a_value_to_act_on() -> None:
         'headless.hook = ["/tmp/evil"]',
         "forms.unsafe_credentials = true",
         "links.unsafe_dangerous = true",
+        'forms.doubtful = "allow"',
+        "gateway.too_fast = 0",
         'servers.evil.roots = ["~/"]',
     ],
 )

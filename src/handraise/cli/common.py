@@ -183,6 +183,29 @@ def wants_colour() -> bool:
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def log_inertly() -> None:
+    """Write warnings and errors to standard error, with everything inert that a terminal would obey.
+
+    The attack: names from servers and clients in the log clear the screen, or look like lines of ours.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(_InertFormatter())
+    logging.getLogger().addHandler(handler)
+
+
+class _InertFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        from handraise.display import inert
+
+        parts = [inert(record.getMessage())]
+        if record.exc_info:
+            parts.append(inert(self.formatException(record.exc_info), limit=_LONGEST_TRACEBACK))
+        return "\n".join(parts).replace("\n", "\n  ")
+
+
+_LONGEST_TRACEBACK: Final = 20_000
+
+
 def tell_stray_lines() -> None:
     """Print once that the server wrote a line that is not a message, with the line."""
     logger = logging.getLogger("mcp.client.stdio")

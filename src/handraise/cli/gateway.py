@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from handraise.cli.common import Env, Name, Url, parse_environment, report_errors
+from handraise.cli.common import Env, Name, Url, log_inertly, parse_environment, report_errors
 from handraise.display import for_line
 from handraise.policy.places import DATABASE_URLS
 
@@ -246,6 +246,7 @@ def _serve(
     """Serve until the end; returns the exit status. The server starts before the gateway imports the rest."""
     from handraise.gateway.servers import ServerSet
 
+    log_inertly()
     servers = ServerSet(*upstreams)
     if not http:
         if sharing is not None:

@@ -115,7 +115,6 @@ class Consent:
         self._server_host = server_host
         self._limits = limits
         self._about_roots = asyncio.Lock()
-        self._refused_for = ""
 
     def __bool__(self) -> bool:
         return bool(self.modes)
@@ -322,8 +321,8 @@ class Consent:
 
     def _log_refusal(self, reason: str) -> None:
         """Log a refusal once for each reason, so that a server cannot fill the host's log."""
-        level = logging.DEBUG if reason == self._refused_for else logging.WARNING
-        self._refused_for = reason
+        level = logging.DEBUG if reason == self._recorder.refused_for else logging.WARNING
+        self._recorder.refused_for = reason
         logger.log(level, "a question of %s was refused: %s", self.origin.name, reason)
 
     def waiting_for(self, question: Question) -> Waiting:

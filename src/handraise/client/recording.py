@@ -173,6 +173,8 @@ class HostRecorder:
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
         self._refusals = None if ledger is None else Refusals(ledger)
+        self.refused_for = ""
+        """The reason of the last refusal. It is logged once."""
 
     def begin(self, waiting: Waiting, around: Circumstances) -> HostRecord:
         """The record of a question."""

@@ -47,13 +47,19 @@ class Catalog:
         return next((known for known, each in self._entries.items() if each == entry), name)
 
     def fill(self, listed: Mapping[str, Sequence[dict[str, Any]]], key: str) -> list[dict[str, Any]]:
-        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name."""
-        names = Counter(str(each.get(key)) for entries in listed.values() for each in entries)
+        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name.
+
+        Of entries with the same name of the same server the first counts.
+        """
+        by_name = {
+            server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
+            for server, entries in listed.items()
+        }
+        names = Counter(name for entries in by_name.values() for name in entries)
         self._entries.clear()
         shown = []
-        for server, entries in listed.items():
-            for each in entries:
-                name = str(each.get(key))
+        for server, entries in by_name.items():
+            for name, each in reversed(entries.items()):
                 known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
                 while known in self._entries:
                     known += "_"
@@ -69,9 +75,23 @@ def prefixed(server: str, name: str, *, uri: bool = False) -> str:
 
 
 def template_fits(template: str, uri: str) -> bool:
-    """Whether a URI may match a template. Enough to choose a server, which then decides."""
-    literal = re.split(r"\{[^}]*\}", template)
-    return re.fullmatch(".*".join(map(re.escape, literal)), uri) is not None
+    """Whether a URI may match a template. Enough to choose a server, which then decides.
+
+    The attack: a template with many variables. A regular expression would try all ways to split the URI.
+    """
+    start, *pieces = template.split("{")
+    if not pieces:
+        return uri == template
+    *middle, end = [piece.partition("}")[2] for piece in pieces]
+    place, last = len(start), len(uri) - len(end)
+    if place > last or not uri.startswith(start) or not uri.endswith(end):
+        return False
+    for text in middle:
+        found = uri.find(text, place, last)
+        if found < 0:
+            return False
+        place = found + len(text)
+    return True
 
 
 KINDS: Final = {"tools/call": "tools/list", "prompts/get": "prompts/list"}

@@ -45,6 +45,10 @@ logger = logging.getLogger(__name__)
 
 CLIENT: Final = "client"
 """The name of the client's dialog in decisions."""
+_MOST_CLIENTS: Final = 500
+"""How many clients and versions are remembered: a client can claim any."""
+LONGEST_ANSWER: Final = 256 * 1024
+"""Bytes of an answer."""
 NO_DESK: Final = "it needs a passkey, and the gateway runs without a desk"
 
 Habit = Literal["answered", "too_fast", "incomplete", "failed", "unanswered"]
@@ -120,7 +124,9 @@ class ClientHabits:
 
 
 def _count(seen: dict[str, Seen], name: str, habit: Habit) -> None:
-    one = seen.setdefault(name, Seen())
+    one = seen[name] = seen.pop(name, Seen())
+    while len(seen) > _MOST_CLIENTS:
+        del seen[next(iter(seen))]
     setattr(one, habit, getattr(one, habit) + 1)
     one.last = habit
 
@@ -295,11 +301,18 @@ def _decision(question: Question, raw: object) -> Decision:
     form = question.form if isinstance(question, FormQuestion) else None
     try:
         _require_one_reading(raw)
+        if is_too_long(raw):
+            raise WireError("content", "An answer has at most 256 KiB.")
         answer = parse_answer(raw, question.mode, form)
     except WireError as error:
         why = f"the client sent no answer ({error.rule})"
         return Decision(Cancelled(), by="agent", desk=CLIENT, reason=why, refusal="answer")
     return Decision(desk_answer(answer.action, answer.content), desk=CLIENT)
+
+
+def is_too_long(answer: object) -> bool:
+    """Whether an answer is longer than a person writes. Looking for secrets in 16 MiB would hold up everybody."""
+    return len(json.dumps(answer)) > LONGEST_ANSWER
 
 
 def _require_one_reading(raw: object) -> None:

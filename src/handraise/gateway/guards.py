@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
-from unicodedata import normalize
 
 from handraise.desks import Decision, Waiting
 from handraise.display import for_line
@@ -19,7 +18,7 @@ from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import result_type
-from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in
+from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, folded
 from handraise.policy.tables import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
@@ -53,7 +52,7 @@ class GuardRule:
 
         The attack: a server takes `Delete_All` or ` delete_all` for `delete_all`, and the guard does not.
         """
-        is_meant = any(fnmatchcase(_folded(tool), _folded(pattern)) for pattern in self.guard.tools)
+        is_meant = any(fnmatchcase(folded(tool), folded(pattern)) for pattern in self.guard.tools)
         return replace(self.guard, tools=("*",)) if is_meant else self.guard
 
     def is_about(self, tool: str, annotations: Mapping[str, Any] | None) -> bool:
@@ -162,23 +161,18 @@ def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
 
     The attack: the rule looks at `amount`, the call sends `Amount`, and the server uses it.
     """
-    looked_at = {
-        name.casefold(): name for name in (*rule.guard.arguments, rule.count, rule.guard.typed or "")
-    }
+    looked_at = {folded(name): name for name in (*rule.guard.arguments, rule.count, rule.guard.typed or "")}
     for name in arguments:
-        if looked_at.get(name.casefold(), name) != name:
-            raise _ambiguous(f"has the argument {name!a} instead of {looked_at[name.casefold()]!r}")
+        if looked_at.get(folded(name), name) != name:
+            said = for_line(name, limit=_LONGEST_NAME)
+            raise _ambiguous(f"has the argument {said!r} instead of {looked_at[folded(name)]!r}")
     if _has_twins(arguments):
         raise _ambiguous("names a member of an object twice, in different case")
 
 
-def _folded(text: str) -> str:
-    return normalize("NFKC", text).casefold().strip()
-
-
 def _has_twins(value: object) -> bool:
     if isinstance(value, Mapping):
-        alike = len({name.casefold() for name in value}) < len(value)
+        alike = len({folded(name) for name in value}) < len(value)
         return alike or any(map(_has_twins, value.values()))
     return isinstance(value, list) and any(map(_has_twins, value))
 

@@ -22,6 +22,7 @@ from handraise.gateway.messages import (
     INVALID_REQUEST,
     Id,
     Message,
+    carries_questions,
     error_response,
     id_key,
     notice,
@@ -31,8 +32,10 @@ from handraise.gateway.peers import (
     JUNE,
     LEGACY,
     NOVEMBER,
+    ROUND,
     Peer,
     add_modes,
+    params_without_round,
     peer_of_initialize,
     server_info_in,
 )
@@ -78,17 +81,19 @@ class LegacyRelay(Relay):
         return self.peer
 
     def _prepared(self, call: RelayedCall) -> Message:
-        message = self._offered(call)
-        if (
-            message.method != "initialize"
-        ):  # until `initialize` is answered, a client need not accept requests
-            message.opens_links = not self.state.is_for_desk(self.peer, "url")
+        if call.message.method == "initialize":  # until it is answered, a client need not accept requests
+            return self._offered(call)
+        # A legacy client has no rounds. Answers that it invents for one would get past policy and ledger.
+        message = call.message
+        if any(name in message.params for name in ROUND):
+            message = message.with_(params=params_without_round(message))
+        message.opens_links = not self.state.is_for_desk(self.peer, "url")
         return message
 
     def _offered(self, call: RelayedCall) -> Message:
         """Add our desk's modes to the capabilities in `initialize`."""
         message = call.message
-        if message.method != "initialize" or self.peer is None:
+        if self.peer is None:
             return message
         call.amend = self._initialized
         message = message.with_(params=_without_asking_tasks(message.params))
@@ -113,6 +118,9 @@ class LegacyRelay(Relay):
     def _take_server_request(self, message: Message) -> None:
         if message.source.asks_in_rounds and message.round is None:
             self.run(self._refuse(message))
+            return
+        if carries_questions(message):
+            self.run(self._refuse(message, "A request is one question, and carries no others."))
             return
         if id_key(message.id) in self._questions or id_key(message.id) in self._passed:
             # Otherwise the answer to one question could count as consent to the other.

@@ -9,13 +9,16 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from typing import IO, TypeAlias
+from typing import IO, Final, TypeAlias
 
 from handraise.gateway.json_text import LONGEST
 
 logger = logging.getLogger(__name__)
 
 Stream: TypeAlias = IO[bytes]
+
+MOST_WAITING: Final = 64 * 1024 * 1024
+"""Bytes that wait for a program that does not read, before more is refused."""
 
 
 class LineReader(asyncio.Protocol):
@@ -131,6 +134,11 @@ class LineWriter(asyncio.BaseProtocol):
             self._file.flush()
         else:
             self._early.append(line)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the other side has not read for so long that no more should be written."""
+        return self._transport is not None and self._transport.get_write_buffer_size() > MOST_WAITING
 
     def pause_writing(self) -> None:
         self.on_full()

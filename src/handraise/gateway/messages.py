@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from handraise.forms import DEFAULT_LIMITS
 from handraise.forms.rules import FORM, ITEMS, OPTION, TEXT, drop_unread
 from handraise.gateway.json_text import LONGEST, JsonError, dump_json, parse_json
 
@@ -30,6 +31,8 @@ SERVER_FAULT: Final = -32000
 ACCOUNT_NEEDED: Final = -32090
 """Our error code for: the server wants the person to connect an account."""
 
+MOST_ASKED: Final = DEFAULT_LIMITS.answers
+"""Questions and other input requests in one message."""
 _LARGE: Final = 256 * 1024
 """Bytes from which parsing a message takes noticeable time."""
 
@@ -68,6 +71,7 @@ class Message:
         "id",
         "method",
         "opens_links",
+        "room",
         "round",
         "source",
         "status",
@@ -93,6 +97,8 @@ class Message:
         """The HTTP status of the response it came in."""
         self.opens_links = False
         """Whether its client can be asked to open a link while this request runs."""
+        self.room: object = None
+        """What it takes up of its person's share of the memory, while anybody refers to it."""
 
     @property
     def raw(self) -> bytes:
@@ -142,7 +148,7 @@ class Message:
         changed = Message({**self.body, **changes})
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
-        changed.bridged, changed.opens_links = self.bridged, self.opens_links
+        changed.bridged, changed.opens_links, changed.room = self.bridged, self.opens_links, self.room
         return changed
 
 
@@ -202,11 +208,9 @@ def parse_message(raw: bytes) -> Message:
         if error.value is None:
             raise unparsable(str(error), raw) from None
         raise _refused(str(error), error.value) from None
-    if (why := _problem(body) or _misspelled(body)) is not None:
+    if (why := _problem(body) or _asks_too_much(body) or _misspelled(body)) is not None:
         raise _refused(why, body)
-    for params in _questions(body):
-        for part, known in _parts_of_form(params):
-            drop_unread(part, known)
+    _drop_unjudged(body)
     return Message(body)
 
 
@@ -300,7 +304,7 @@ def _problem_of_request(body: dict[str, Any], method: object) -> str | None:
         return why
     if "id" not in body:
         first = method.partition("/")[0]
-        return f"a request of the method {method} needs an id" if first in _REQUESTS else None
+        return f"a request of the method {_shown(method)} needs an id" if first in _REQUESTS else None
     if not _is_id(body["id"]):
         return "its id is neither a string nor an integer"
     return "it is a notification, which has no id" if method.startswith("notifications/") else None
@@ -319,7 +323,7 @@ def _problem_of_call(method: str, params: Mapping[str, Any]) -> str | None:
 
 def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
     """Why members that carry questions have a wrong type; None when they are fine."""
-    for part in (_object(body, "params"), _object(body, "result")):
+    for part in _parts(body):
         meta = part.get("_meta")
         if not isinstance(meta, dict | None):
             return "its _meta is not an object"
@@ -334,6 +338,15 @@ def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _asks_too_much(body: Mapping[str, Any]) -> str | None:
+    """Why a message asks too much at once: judging 100,000 questions would hold up everybody for minutes."""
+    lists = (_object(error, "data").get("elicitations") for error in _errors(body))
+    links = sum(len(each) for each in lists if isinstance(each, list))
+    if links + len(input_requests(body)) > MOST_ASKED:
+        return f"it asks more than {MOST_ASKED} questions at once"
+    return None
+
+
 def _is_input_request(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("method"), str)
 
@@ -342,7 +355,10 @@ def _names(text: str) -> Mapping[str, str]:
     return {name.casefold(): name for name in text.split()}
 
 
+_LONGEST_NAME: Final = 60
 _ENVELOPE: Final = _names("jsonrpc id method params result error")
+_NESTED: Final = frozenset({"params", "result", "task", "tasks"})
+"""Members in which a message has a result or a task. A task that failed has an error, a finished one a result."""
 _CALL: Final = _names("_meta name uri arguments task taskId inputResponses requestState")
 _QUESTION: Final = _names("_meta mode message url elicitationId requestedSchema task")
 _ROUND: Final = _names("resultType inputRequests requestState")
@@ -370,17 +386,22 @@ def _misspelled(body: dict[str, Any]) -> str | None:
         for member in members:
             spelled = names.get(member.casefold())
             if spelled is not None and member != spelled:
-                return f"it has a member {member!a}, which some programs read as {spelled!r}"
+                return f"it has a member {_shown(member)}, which some programs read as {spelled!r}"
     for method in (body.get("method"), *(asked["method"] for asked in input_requests(body))):
         read = _METHODS.get(unicodedata.normalize("NFKC", method or "").strip().casefold(), method)
         if method != read:
-            return f"it has the method {method!a}, which some programs read as {read!r}"
+            return f"it has the method {_shown(str(method))}, which some programs read as {read!r}"
     return None
+
+
+def _shown(name: str) -> str:
+    """A name for an error and the log. The attack: a name with terminal escapes, or of 16 MiB."""
+    return ascii(name[:_LONGEST_NAME])
 
 
 def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     yield body, _ENVELOPE
-    method, params, result = body.get("method"), _object(body, "params"), _object(body, "result")
+    method, params = body.get("method"), _object(body, "params")
     if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
         yield params, _CALL
     elif method != ELICIT:
@@ -388,13 +409,14 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
     for answer in _object(params, "inputResponses").values():
         if isinstance(answer, dict):
             yield answer, _ANSWER
-    yield result, _ROUND
+    for part in _parts(body):
+        if part is not params:
+            yield part, _ROUND
     for asked in input_requests(body):
         yield asked, _INPUT
-    error = _object(body, "error")
-    yield error, _ERROR
-    data = _object(error, "data")
-    yield data, _LINKS
+    for error in _errors(body):
+        yield error, _ERROR
+        yield _object(error, "data"), _LINKS
     for question in _questions(body):
         yield question, _QUESTION
         for part, _ in _parts_of_form(question):
@@ -406,15 +428,33 @@ def _questions(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if body.get("method") == ELICIT:
         yield _object(body, "params")
     for asked in input_requests(body):
-        yield _object(asked, "params")
-    yield from _objects(_object(_object(body, "error"), "data"), "elicitations")
+        if asked.get("method") == ELICIT:
+            yield _object(asked, "params")
+    for error in _errors(body):
+        yield from _objects(_object(error, "data"), "elicitations")
+
+
+def _drop_unjudged(body: dict[str, Any]) -> None:
+    """Remove the members of questions that nobody judges.
+
+    The attack: a `title` or a `placeholder` that asks for a password. The client shows it; nobody judged it.
+    """
+    for asked in input_requests(body):
+        if asked.get("method") == ELICIT:
+            _keep_only(asked, _INPUT)
+    for params in _questions(body):
+        _keep_only(params, _QUESTION)
+        for part, known in _parts_of_form(params):
+            drop_unread(part, known)
+
+
+def _keep_only(members: dict[str, Any], names: Mapping[str, str]) -> None:
+    for member in [each for each in members if each.casefold() not in names]:
+        del members[member]
 
 
 def _parts_of_form(params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Mapping[str, type]]]:
-    """The schema of a question, its fields and their options, each with the members that are read of it.
-
-    The attack: a `placeholder` or an `examples` that asks for a password. The client shows it; nobody judged it.
-    """
+    """The schema of a question, its fields and their options, each with the members that are read of it."""
     schema = _object(params, "requestedSchema")
     yield schema, FORM
     for field in _object(schema, "properties").values():
@@ -428,10 +468,36 @@ def _parts_of_form(params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Map
 
 def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The input requests in a server's message: in a round, a task, or a notice about a task."""
-    parts = [part for part in (body.get("result"), body.get("params")) if isinstance(part, dict)]
-    return [
-        each for part in parts for each in _object(part, "inputRequests").values() if isinstance(each, dict)
+    found = (_object(part, "inputRequests") for part in _parts(body))
+    return [each for requests in found for each in requests.values() if isinstance(each, dict)]
+
+
+def required_links(body: Mapping[str, Any]) -> list[Any]:
+    """The data of every -32042 in a server's message: a response, or a task that failed."""
+    return [error.get("data") for error in _errors(body) if error.get("code") == URL_REQUIRED]
+
+
+def carries_questions(message: Message) -> bool:
+    """Whether a message that is no question itself carries questions."""
+    asked = any(each.get("method") == ELICIT for each in input_requests(message.body))
+    return asked or bool(required_links(message.body))
+
+
+def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = [
+        each for part in (body, *_parts(body)) for name, each in part.items() if name.casefold() == "error"
     ]
+    return [error for error in found if isinstance(error, dict)]
+
+
+def _parts(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The params or result of a message, and the results and tasks in it, however they spell these members."""
+    for name, value in body.items():
+        if name.casefold() in _NESTED:
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, dict):
+                    yield part
+                    yield from _parts(part)
 
 
 def _objects(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

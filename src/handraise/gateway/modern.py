@@ -41,7 +41,7 @@ from handraise.gateway.peers import (
     peer_of_envelope,
     server_info_in,
 )
-from handraise.gateway.relay import Relay
+from handraise.gateway.relay import Relay, answers_questions
 from handraise.gateway.sentences import CANNOT_ASK, not_shown, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, UrlQuestion
@@ -164,7 +164,8 @@ class ModernRelay(Relay):
     async def _take_unasked(self, call: RelayedCall) -> None:
         """Handle an answer to a round that this process did not pass on, as after a restart of the gateway.
 
-        The answer is recorded. It is passed on only to a server that can continue calls of another process.
+        The answer is recorded. It is passed on only to a server that can continue calls of another process, and only
+        from a client that is asked such questions.
         """
         if (place := await self._link.locate(call.message)) is None:
             self.end(call, unknown_target(call.message.id))
@@ -174,7 +175,8 @@ class ModernRelay(Relay):
             probe.outcome = asyncio.get_running_loop().create_future()
             self.forward(probe)
             await asyncio.wait({probe.outcome})
-        passes = place.source.can_go_on
+        asked = bool(self.state.client_modes(call.peer)) or not answers_questions(call.message)
+        passes = asked and place.source.can_go_on
         try:
             asking = await self.state.asking()
             await asking.note_unasked(self._asker(place.source, call.peer), call, passes=passes)

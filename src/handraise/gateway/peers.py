@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -125,7 +126,7 @@ def arguments_of(message: Message) -> Mapping[str, Any]:
 def call_identity(message: Message) -> tuple[str, str]:
     """Equal for a request and its retries, different for other calls."""
     called = [message.params.get(name) for name in ("name", "uri", "arguments")]
-    return message.method or "", json.dumps(called, sort_keys=True)
+    return message.method or "", hashlib.sha256(json.dumps(called, sort_keys=True).encode()).hexdigest()
 
 
 def params_without_round(message: Message) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from itertools import count
 from typing import Any, Final
@@ -20,6 +20,7 @@ from handraise.client.recording import ASKER_ENDED
 from handraise.errors import GuardRefused, HandraiseError, StoreError, WireError
 from handraise.gateway.asking import Asker
 from handraise.gateway.call import RelayedCall, find_call_of, find_waiting
+from handraise.gateway.client_desk import is_too_long
 from handraise.gateway.guards import (
     ToolHints,
     ask_first,
@@ -29,18 +30,18 @@ from handraise.gateway.guards import (
     refusal_unguarded,
 )
 from handraise.gateway.holding import Holding
+from handraise.gateway.json_text import plain
 from handraise.gateway.links import Destination, Link, Port
 from handraise.gateway.messages import (
     CANCELLED,
-    ELICIT,
     NAMED,
     SERVER_FAULT,
     Id,
     Message,
     cancel_for,
+    carries_questions,
     error_response,
     id_key,
-    input_requests,
     notice,
     request,
     unknown_target,
@@ -49,6 +50,7 @@ from handraise.gateway.peers import MODERN, Peer, name_of
 from handraise.gateway.sentences import (
     AMBIGUOUS,
     ANSWER_KEPT,
+    ANSWER_TOO_LONG,
     CANNOT_ASK,
     FORGOTTEN,
     NO_TICKET,
@@ -71,14 +73,16 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN: Final = 15.0
 """Seconds between two searches for calls whose process is gone."""
+_OWN_IDS: Final = "handraise-"
+"""The ids of our own requests begin so. The attack: a client uses such an id, and gets or loses what is ours."""
 _LEFT: Final = notice(CANCELLED, {"reason": "The client cancelled the request."})
 
 
 class Relay:
     """The part that both eras share: ids, cancellation, progress, guards, and parked calls.
 
-    A request keeps its id unless the server has an open request with that id. That happens when several clients share
-    a server.
+    A request keeps its id unless the server has an open request with that id, as when several clients share a server,
+    or the id could be one of ours.
     """
 
     def __init__(self, link: Link, state: GatewayState, port: Port, person: Person | None = None) -> None:
@@ -121,10 +125,10 @@ class Relay:
     def _begin(self, call: RelayedCall) -> None:
         """Check a call, then forward it."""
         message, state = call.message, self.state
-        if _answers_with_secret(message):
-            logger.warning("an answer of the client held a secret; it was not passed on")
-            self.end(call, error_response(message.id, -32602, ANSWER_KEPT))
-        elif _answers_elsewhere(message) and not state.client_modes(call.peer):
+        if (why := _why_kept(message)) is not None:
+            logger.warning("an answer of the client was not passed on: %s", why)
+            self.end(call, error_response(message.id, -32602, why))
+        elif message.method not in NAMED and answers_questions(message) and not state.client_modes(call.peer):
             self.run(self._refuse_answer(call), call)
         elif message.method == "tools/list" and state.may_park(call.peer):
             self.run(self._list_tools(call), call)
@@ -143,7 +147,9 @@ class Relay:
         self.end(call, error_response(call.message.id, -32602, UNASKED))
 
     def _new_call(self, message: Message, port: Port) -> RelayedCall:
-        key = self._new_key() if id_key(message.id) in self.calls else id_key(message.id)
+        key = id_key(message.id)
+        if key in self.calls or str(key).startswith(_OWN_IDS):
+            key = self._new_key()
         call = RelayedCall(
             message, port, self._peer_of(message), key, self.person, self._link.source_of(message)
         )
@@ -151,7 +157,7 @@ class Relay:
         return call
 
     def _new_key(self) -> Id:
-        return f"handraise-r{next(self._fresh)}"
+        return f"{_OWN_IDS}r{next(self._fresh)}"
 
     def _take_cancel(self, message: Message) -> None:
         call = find_waiting(self.calls, message.params.get("requestId"))
@@ -296,17 +302,17 @@ class Relay:
         else:
             self._take_response(message)
 
-    async def _refuse(self, message: Message) -> None:
-        """Record and refuse a request from a 2026-07-28 server. On that revision questions come in rounds."""
+    async def _refuse(
+        self, message: Message, why: str = "2026-07-28 has no requests from a server to a client."
+    ) -> None:
+        """Record and refuse a server's request. On 2026-07-28 questions come in rounds."""
         with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
-            why = WireError(str(message.method), "On 2026-07-28 a server asks in a round, not by a request.")
-            await (await self.state.asking()).refuse(why, MODERN, self._asker(message.source, None), [])
-        self._link.send(
-            error_response(message.id, -32601, "2026-07-28 has no requests from a server to a client.")
-        )
+            error = WireError(str(message.method), why)
+            await (await self.state.asking()).refuse(error, MODERN, self._asker(message.source, None), [])
+        self._link.send(error_response(message.id, -32601, why))
 
     def _take_server_notice(self, message: Message) -> None:
-        if _carries_questions(message):
+        if carries_questions(message):
             self.run(self._judge_notice(message))
         else:
             self._pass_notice(message)
@@ -333,7 +339,7 @@ class Relay:
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
         """Handle the response to a call. Questions outside a round are judged before the client gets them."""
-        if message.requires_links or _carries_questions(message):
+        if carries_questions(message):
             self.run(self._judge(call, message), call)
         else:
             self.end(call, message)
@@ -499,24 +505,35 @@ class Relay:
         raise NotImplementedError
 
 
-def _carries_questions(message: Message) -> bool:
-    """Whether a message carries questions, as a task or a notice may."""
-    return any(asked.get("method") == ELICIT for asked in input_requests(message.body))
+def answers_questions(message: Message) -> bool:
+    """Whether a request answers questions, of a round or of a task."""
+    return bool(_answers(message))
 
 
-def _answers_elsewhere(message: Message) -> bool:
-    """Whether a request answers questions outside a round, as `tasks/update` does."""
-    answers = message.params.get("inputResponses")
-    if message.method in NAMED or not isinstance(answers, dict):
-        return False
-    return any(isinstance(each, dict) and "action" in each for each in answers.values())
+def _answers(message: Message) -> list[dict[str, Any]]:
+    """The answers to questions in a request. Other responses in it, as to sampling, have no action."""
+    given = message.params.get("inputResponses")
+    responses = given.values() if isinstance(given, dict) else ()
+    return [each for each in responses if isinstance(each, dict) and "action" in each]
 
 
-def _answers_with_secret(message: Message) -> bool:
-    """Whether answers in a request, as to the questions of a task, contain a secret."""
-    answers = message.params.get("inputResponses")
-    if not isinstance(answers, dict):
-        return False
-    contents = [each.get("content") for each in answers.values() if isinstance(each, dict)]
-    findings = [finding for each in contents if isinstance(each, dict) for finding in scan_answer(each)]
-    return any(finding.tier == 1 for finding in findings)
+def _why_kept(message: Message) -> str | None:
+    """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
+    contents = [plain(each["content"]) for each in _answers(message) if each.get("content") is not None]
+    if any(is_too_long(each) for each in contents):
+        return ANSWER_TOO_LONG
+    findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]
+    return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None
+
+
+def _texts(value: object, name: str = "") -> Iterator[dict[str, object]]:
+    """The values in the content of an answer, however deep, each with its name."""
+    if isinstance(value, dict):
+        for inner, each in value.items():
+            yield from _texts(each, inner)
+    elif isinstance(value, list):
+        yield {name: value}
+        for each in value:
+            yield from _texts(each, name)
+    else:
+        yield {name: value}

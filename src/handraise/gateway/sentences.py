@@ -71,6 +71,7 @@ REFUSED: Final = (
 ANSWER_KEPT: Final = (
     "An answer holds what looks like a secret. It was not sent to the server: no form may ask for one."
 )
+ANSWER_TOO_LONG: Final = "An answer is longer than 256 KiB. It was not sent to the server."
 UNASKED: Final = (
     "This answers a question that the user was not asked, and this client cannot ask them. It was not sent to the "
     "server."

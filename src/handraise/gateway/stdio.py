@@ -25,6 +25,7 @@ from handraise.gateway.messages import (
     too_long,
 )
 from handraise.gateway.upstreams import Source, Upstream
+from handraise.policy.places import database_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ def start(
 def _started(
     upstream: Upstream, stdin: int, stdout: int, errors: IO[bytes] | None, group: int | None
 ) -> subprocess.Popen[bytes]:
-    inherited = {name: value for name, value in os.environ.items() if name not in _OWN_SECRETS}
+    inherited = {name: value for name, value in os.environ.items() if not _is_own_secret(name, value)}
     try:
         return subprocess.Popen(  # noqa: S603 - the command is the user's own, an argument list
             upstream.command,
@@ -76,6 +77,12 @@ def _started(
         raise SetupError(
             f"{upstream.name}: {upstream.command[0]} cannot be started: {error.strerror}"
         ) from None
+
+
+def _is_own_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a key of this gateway, or the address of its store or ledger with a password."""
+    own_database = name.startswith("HANDRAISE_") and database_of(value) is not None
+    return name in _OWN_SECRETS or own_database
 
 
 GRACE: Final = 5.0
@@ -128,7 +135,13 @@ class ProcessLink(DirectLink):
         await self.reader.open(self.process.stdout)
 
     def send(self, message: Message) -> None:
-        self.writer.write(message.raw)
+        if (
+            message.method is None or not self.writer.is_blocked
+        ):  # answers are bounded by the server's requests
+            self.writer.write(message.raw)
+        elif message.is_request:
+            refusal = error_response(message.id, SERVER_FAULT, "The server does not read what it gets.")
+            asyncio.get_running_loop().call_soon(self.deliver, refusal)
 
     def _refuse(self, error: Unreadable, line: bytes) -> None:
         """Print an unreadable line on standard error. If it answers or makes a request, send an error."""
@@ -189,6 +202,8 @@ class StdioPort:
         await self.reader.open(os.fdopen(os.dup(0), "rb", 0))
 
     def send(self, message: Message) -> None:
+        if message.is_notice and self.writer.is_blocked:
+            return  # servers at URLs cannot be told to wait
         self.writer.write(message.raw)
 
     def _deliver(self, message: Message) -> None:

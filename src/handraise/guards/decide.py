@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import islice
 from string import Formatter
 from types import MappingProxyType
 from typing import Any, Final, Literal, assert_never
+from unicodedata import category, normalize
 
-from handraise.display import for_line
+from handraise.display import for_line, left_out
 from handraise.errors import DefinitionError, GuardRefused
 from handraise.forms import ANSWER, Flag, Form, Text
 from handraise.questions import TYPED, FormQuestion
@@ -23,6 +25,10 @@ _VALUE: Final = 160
 _IN_TEXT: Final = 80
 _NAME: Final = 60
 _LINES: Final = 12
+_END: Final = 2048
+"""Characters at each end of a long value in which secrets are looked for."""
+_NAMED: Final = 1000
+"""Characters of a name that count. Two names that begin with the same so many are taken for one."""
 _COUNTED: Final = 40
 """Characters for the count of omitted characters."""
 _ARGUMENTS: Final = 1000
@@ -49,8 +55,8 @@ def count_of(number: int) -> str:
 
 def fill_sentence(template: str, arguments: Mapping[str, Any], count: int | None) -> str:
     """The author's sentence with the count and the arguments that it names."""
-    shown = masked(arguments)
-    values = {name: _text(shown.get(name), _IN_TEXT) for name in names_in(template)}
+    shown = masked({name: arguments.get(name) for name in names_in(template)})
+    values = {name: _text(value, _IN_TEXT) for name, value in shown.items()}
     if count is not None:
         values["count"] = count_of(count)
     return template.format(**values)
@@ -71,10 +77,25 @@ def names_in(template: str) -> frozenset[str]:
 
 
 def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without secrets."""
+    """The arguments without secrets. Of a long value only both ends are looked at, because no more is shown.
+
+    The attack: looking through 16 MiB of text takes minutes, in which nobody else is served.
+    """
     from handraise.trace.masks import Masks  # imports all rules about secrets
 
-    return Masks(longest=sys.maxsize).mask(arguments)  # long values are cut here
+    looked_at = {name: _ends(value) for name, value in arguments.items()}
+    masks = Masks(longest=sys.maxsize)  # long values are cut here
+    shown = {name: masks.mask({name[:_NAMED]: value}) for name, value in looked_at.items()}
+    return {
+        known: arguments[name] if value == looked_at[name] else value
+        for name, each in shown.items()
+        for known, value in each.items()
+    }
+
+
+def _ends(value: Any) -> Any:
+    text = _as_text(value)
+    return value if len(text) <= 2 * _END else f"{text[:_END]}\n\n{text[-_END:]}"
 
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
@@ -85,9 +106,9 @@ def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
     yield "Arguments:"
     room, told = _ARGUMENTS, 0
     share = max(_VALUE, _ARGUMENTS // len(arguments) - _NAME - _COUNTED)
-    for name, value in masked(arguments).items():
+    for name, value in masked(dict(islice(arguments.items(), _LINES))).items():
         line = f"- {for_line(name, limit=_NAME)}: {_text(value, share)}"
-        if told == _LINES or len(line) > room:
+        if len(line) > room:
             break
         yield line
         room -= len(line)
@@ -97,11 +118,17 @@ def _call(tool: str, arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _text(value: Any, limit: int) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text, half = _as_text(value), limit // 2
+    if len(text) > 2 * _END:
+        ends = for_line(text[:half], limit=half), for_line(text[-half:], limit=half)
+        return left_out(len(text) - 2 * half).join(ends)
     if len(whole := for_line(text, limit=limit)) <= limit:
         return whole
-    half = limit // 2
     return for_line(text[:-half], limit=half) + for_line(text[-half:], limit=half)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 Hint = Literal["destructive", "writes", "any"]
@@ -138,7 +165,8 @@ class Guard:
     - `message`: a sentence that says what will happen. `{count}` and the names of arguments are filled in.
     - `tools`: which tools, by name or pattern (`delete_*`).
     - `hint`: which of them, by their annotations. A tool without annotations counts as destructive.
-    - `arguments`: patterns that the arguments of these names must match. A missing argument does not match.
+    - `arguments`: patterns that the arguments of these names must match. A missing argument does not match. A value
+      that a server may take for a matching one does: in another case, as JSON in a text, `yes` for true.
     - `above`: only when the count is above this.
     - `typed`: what the person types instead of a yes: `"count"`, or the name of an argument.
     - `typed_above`: type it only when the count is above this.
@@ -259,21 +287,47 @@ _SEPARATED: Final = re.compile(r"(?<=\d)[,. '\u00a0\u202f](?=\d{3})")
 
 
 def _fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
-    """Whether an argument matches; one element of a list is enough.
+    """Whether an argument may match; one element of a list is enough.
 
-    An object always matches: a server may find the path in `{"x": path}`.
+    The attack: the guard reads a value in another way than the server. Servers change case and blanks, parse JSON in
+    texts (`'["/etc/passwd"]'`), and take `yes` or 1 for true and `+5` for 5. So whatever may mean the same matches.
     """
     if name not in arguments:
         return False
-    value = arguments[name]
-    values = value if isinstance(value, list) else [value]
-    return any(isinstance(each, dict | list) or fnmatchcase(_plain(each), pattern) for each in values)
+    value, wanted = arguments[name], folded(pattern)
+    return any(_may_mean(each, wanted) for each in (value if isinstance(value, list) else [value]))
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+def _may_mean(value: Any, wanted: str) -> bool:
+    if isinstance(value, dict | list) or (isinstance(value, str) and len(value) > _MEANT):
+        return True
+    text = folded(("true" if value else "false") if isinstance(value, bool) else str(value))
+    if text.startswith(("[", "{", '"')):
+        return True
+    if wanted in _OTHER:
+        return text != _OTHER[wanted]
+    number = _number_in(wanted)
+    return fnmatchcase(text, wanted) or (number is not None and number == _number_in(text))
+
+
+_MEANT: Final = 10_000
+"""Characters of a text up to which it is compared with a pattern. A longer one may mean anything."""
+_OTHER: Final = {"true": "false", "false": "true"}
+
+
+def _number_in(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def folded(text: str) -> str:
+    """A name or value as a lenient server may read it: in any case, without blanks around it or invisible signs."""
+    text = normalize("NFKC", text[:_MEANT])
+    if not text.isprintable():
+        text = "".join(each for each in text if category(each)[0] != "C")
+    return text.casefold().strip()
 
 
 _MOST = 10_000

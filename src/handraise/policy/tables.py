@@ -72,6 +72,7 @@ class FormSettings:
         "warn",
         OneOf("allow", "warn", "refuse"),
         "A form that may be asking for a credential or payment data, but does not say so.",
+        own_file_only=True,
     )
     urls_in_text: Literal["warn", "refuse"] = setting(
         "warn",
@@ -227,6 +228,7 @@ class GatewaySettings:
         Seconds(0, 60),
         "If the client declines within so many seconds, nobody can have read the question. Then our desk asks you. "
         "0: never.",
+        own_file_only=True,
     )
     browser: bool = setting(False, Switch(), "Open the desk in your browser when the first question comes.")
     notify: bool = setting(

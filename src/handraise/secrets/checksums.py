@@ -67,6 +67,9 @@ def _check_digit_is_right(digits: str) -> bool:
 
 
 _LENGTHS: Final = (24, 21, 18, 15, 12)
+_LONGEST_PHRASE: Final = (1 << 11 * _LENGTHS[0]) - 1
+_MOST_WORDS: Final = 10_000
+"""Words in a row that are looked at. The attack: a long text of nothing else keeps everybody waiting."""
 _SEED_WORD: Final = r"[A-Za-z]+"
 
 
@@ -100,18 +103,21 @@ def _runs(words: Sequence[str]) -> Iterator[list[int]]:
 
 
 def _holds(run: Sequence[int]) -> bool:
-    return any(
-        _checksum_is_right(run[start : start + length])
-        for length in _LENGTHS
-        for start in range(len(run) - length + 1)
+    last = 0
+    for end, number in enumerate(run[:_MOST_WORDS], 1):
+        last = (last << 11 | number) & _LONGEST_PHRASE
+        if any(end >= length and _checksum_is_right(last, length) for length in _LENGTHS):
+            return True
+    return False
+
+
+def _checksum_is_right(numbers: int, length: int) -> bool:
+    """Whether the last words, 11 bits each, are a phrase of this length: one bit in 33 belongs to the checksum."""
+    check = length // 3
+    entropy = (numbers & ((1 << 11 * length) - 1)) >> check
+    return hashlib.sha256(entropy.to_bytes(4 * check, "big")).digest()[0] >> 8 - check == numbers & (
+        (1 << check) - 1
     )
-
-
-def _checksum_is_right(numbers: Sequence[int]) -> bool:
-    bits = "".join(f"{number:011b}" for number in numbers)
-    split = len(bits) * 32 // 33
-    entropy = int(bits[:split], 2).to_bytes(split // 8, "big")
-    return f"{hashlib.sha256(entropy).digest()[0]:08b}"[: len(bits) - split] == bits[split:]
 
 
 @lru_cache(maxsize=1)

@@ -27,3 +27,10 @@ def test_events_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
     for start, end in pairwise(places):
         seen += events.feed(STREAM[start:end])
     assert seen == EVENTS
+
+
+@pytest.mark.parametrize(
+    ("retry", "seconds"), [(b"500", 0.5), (b"9" * 20, 60), (b"9" * 5_000, 60)], ids=["half", "long", "huge"]
+)
+def test_a_server_cannot_delay_us_for_long(retry: bytes, seconds: float) -> None:
+    assert Events().feed(b"retry: " + retry + b"\ndata: x\n\n") == [Event(b"x", None, seconds)]

@@ -58,3 +58,8 @@ def test_values_are_written_as_the_sdk_writes_them(arguments: dict[str, Any]) ->
         (name.encode(), value.encode()) for name, value in mcp_param_headers(marked, arguments).items()
     ]
     assert argument_headers(marked, arguments) == expected
+
+
+def test_many_marked_arguments_are_read_in_linear_time() -> None:
+    names = {f"a{number}": {"type": "string", "x-mcp-header": f"A{number}"} for number in range(50_000)}
+    assert len(marked_arguments({"properties": names}) or {}) == 50_000

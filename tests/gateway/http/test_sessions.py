@@ -84,6 +84,27 @@ async def test_nobody_takes_the_gateway_or_its_desk_from_others_with_requests(
         assert await works(shared, ann, begun[0])
 
 
+async def test_nobody_fills_the_memory_with_open_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call stays open when its client hangs up, so that a limit for requests is not enough."""
+    monkeypatch.setattr("handraise.gateway.http.server.MOST_ROOM", 200_000)
+    async with team(tmp_path) as shared:
+        ann, bob = shared.people.add("ann"), shared.people.add("bob")
+        session = {"mcp-session-id": await begin(shared, ann)}
+        for _ in range(5):
+            large = {**LIST, "params": {"_meta": {"x": "x" * 60_000}}}
+            assert (await shared.post(ann, large, **session)).status_code == 200
+        status = []
+        for number in range(5):
+            params = {"name": "delete", "arguments": {"title": f"{number}" * 60_000}}
+            reply = await shared.post(ann, {**LIST, "method": "tools/call", "params": params}, **session)
+            status.append(reply.status_code)
+        assert status == [200, 200, 429, 429, 429]
+        assert "open requests" in reply.json()["error"]["message"]
+        assert await works(shared, bob, await begin(shared, bob))
+
+
 async def test_a_session_that_waits_for_a_person_counts_after_its_client_left(tmp_path: Path) -> None:
     async with team(tmp_path) as shared:
         ann = shared.people.add("ann")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -135,8 +136,12 @@ async def test_who_is_taken_out_of_the_file_is_out_at_once(tmp_path: Path) -> No
     async with team(tmp_path) as shared:
         ann = shared.people.add("ann")
         assert (await shared.post(ann, HELLO)).status_code == 200
-        shared.people.remove("ann")
-        assert (await shared.post(ann, HELLO)).status_code == 401
+        async with aclosing(Browser(shared)) as browser:
+            assert await browser.sign_in(shared.invitation("ann")) == 303
+            assert (await browser.get(browser.inbox)).status_code == 200
+            shared.people.remove("ann")
+            assert (await shared.post(ann, HELLO)).status_code == 401
+            assert (await browser.get(browser.inbox)).status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,12 @@ class _Ticket:
 class DeskSessions:
     """The links that were given out and the browsers that came with one. Only in memory."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], is_known: Callable[[Person], bool] = lambda person: True
+    ) -> None:
+        """`is_known`: whether a person may still use the desk. Their browsers are signed out when they may not."""
         self._clock = clock
+        self._is_known = is_known
         self._tickets: dict[str, _Ticket] = {}
         self._sessions: dict[str, DeskSession] = {}
 
@@ -119,17 +123,23 @@ class DeskSessions:
 
     def find(self, cookie: str | None, place: str) -> DeskSession | None:
         """The session to which both secrets belong."""
-        self._forget()
-        session = self._sessions.get(_key(cookie)) if cookie else None
+        session = self._session(cookie)
         if session is None or not hmac.compare_digest(session.place.encode(), place.encode()):
             return None
         return session
 
     def person(self, cookie: str | None) -> Person | None:
         """The person of a browser, by its cookie alone. Only for pages whose own address is a secret too."""
+        session = self._session(cookie)
+        return None if session is None else session.person
+
+    def _session(self, cookie: str | None) -> DeskSession | None:
         self._forget()
         session = self._sessions.get(_key(cookie)) if cookie else None
-        return None if session is None else session.person
+        if session is None or session.person is None or self._is_known(session.person):
+            return session
+        self.end(session)
+        return None
 
     def end(self, session: DeskSession) -> None:
         """Sign the browser out."""

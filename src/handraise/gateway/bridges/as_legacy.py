@@ -38,7 +38,6 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
-    params_without_round,
     says_it_resumes,
     server_info_in,
 )
@@ -177,10 +176,9 @@ class AsLegacy(Bridge):
         if message.id is None:
             self._link.send(message)
             return
-        # A legacy client has no rounds. Answers that it invents for one would get past policy and ledger.
-        call = RoundCall(message.with_(params=params_without_round(message)), message.id)
+        call = RoundCall(message, message.id)
         self._calls[call.key] = call
-        self._link.send(message.with_(params=self._wrapped(call.message.params)))
+        self._link.send(message.with_(params=self._wrapped(message.params)))
 
     def _wrapped(self, params: Mapping[str, Any]) -> dict[str, Any]:
         meta = params.get("_meta")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Event(NamedTuple):
@@ -13,6 +13,11 @@ class Event(NamedTuple):
     id: str | None = None
     retry: float | None = None
     """Seconds."""
+
+
+MOST_SECONDS: Final = 60.0
+"""The longest pause before a stream is resumed, whatever the server says."""
+_LONGEST_RETRY: Final = 9
 
 
 class Events:
@@ -58,7 +63,7 @@ class Events:
         elif name == b"id" and b"\0" not in value:
             self._id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit():
-            self._retry = int(value) / 1000
+            self._retry = min(int(value[:_LONGEST_RETRY]) / 1000, MOST_SECONDS)
 
 
 def dump_event(data: bytes) -> bytes:

@@ -131,14 +131,15 @@ def _status(message: Message, *, modern: bool) -> int:
     return _STATUS.get(error.get("code", 0), 200) if isinstance(error, dict) else 200
 
 
-async def read_body(receive: Receive) -> bytes:
-    """The body of a request. `Unreadable` over the size limit."""
+async def read_body(receive: Receive, took: Callable[[int], None] = lambda size: None) -> bytes:
+    """The body of a request. `Unreadable` over the size limit. `took` gets the size of each part."""
     parts, size, more = [], 0, True
     while more:
         event = await receive()
         if event["type"] != "http.request":
             return b""
         parts.append(event.get("body", b""))
+        took(len(parts[-1]))
         size += len(parts[-1])
         if size > LONGEST:
             raise too_long(parts[0])

@@ -100,6 +100,7 @@ def marked_arguments(schema: Any) -> Marked | None:
     A mark is an HTTP token, used once, on a string, integer or boolean that is reached through `properties` only.
     """
     found: dict[tuple[str, ...], str] = {}
+    used: set[str] = set()
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
     while waiting:
         path, part = waiting.pop()
@@ -108,8 +109,9 @@ def marked_arguments(schema: Any) -> Marked | None:
         if (mark := part.get(_MARK)) is not None:
             if not path or not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
                 return None
-            if part.get("type") not in _TYPES or mark.lower() in {each.lower() for each in found.values()}:
+            if part.get("type") not in _TYPES or mark.lower() in used:
                 return None
+            used.add(mark.lower())
             found[path] = mark
         for keyword, value in part.items():
             if keyword in _NO_SCHEMAS:

@@ -94,10 +94,45 @@ class Sessions:
 
 MOST_REQUESTS: Final = 256
 """How many open requests one person may have."""
+MOST_ROOM: Final = 32 * 1024 * 1024
+"""Bytes of all messages of one person that are being read, or whose call is open."""
+LEAST_ROOM: Final = 16 * 1024
+"""Bytes that the smallest message counts."""
 HEADER_MISMATCH: Final = -32020
 TOO_MANY: Final = -32000
 PERSON: Final = "handraise.person"
 """The key in the ASGI scope for the person that `Admission` verified."""
+
+
+class TooMuch(Exception):
+    """A person has too many bytes of messages under way."""
+
+
+class _Room:
+    """The room that one message takes, until it is answered or nothing refers to it any more.
+
+    The attack: many calls with 16 MiB each fill the memory. Parked calls stay open, and on older revisions those whose
+    client hung up. So the number of requests bounds nothing.
+    """
+
+    def __init__(self, taken: Counter[Person | None], person: Person | None) -> None:
+        self._taken = taken
+        self._person = person
+        self._size = 0
+        self.take(LEAST_ROOM)
+
+    def take(self, size: int) -> None:
+        self._size += size
+        self._taken[self._person] += size
+        if self._taken[self._person] > MOST_ROOM:
+            raise TooMuch(f"Your open requests have more than {MOST_ROOM // 2**20} MiB already.")
+
+    def free(self) -> None:
+        self._taken[self._person] -= self._size
+        self._size = 0
+        self._taken += Counter()  # removes zero counts
+
+    __del__ = free
 
 
 class TooManySessions(Exception):
@@ -119,6 +154,8 @@ class HttpGateway:
         self._opening: Counter[Person | None] = Counter()
         self._requests: Counter[Person | None] = Counter()
         """The number of open requests of each person."""
+        self._room: Counter[Person | None] = Counter()
+        """The bytes of each person's messages that are being read, or whose call is open."""
         self._owners: dict[Relay, Person | None] = {}
         """The person of each relay, until its servers are gone."""
 
@@ -169,11 +206,14 @@ class HttpGateway:
     async def _post(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
     ) -> None:
-        status = 413
+        status, room = 413, _Room(self._room, person)
         try:
-            body = await read_body(receive)
+            body = await read_body(receive, room.take)
             status = 400
             message = await parse_off_loop(body)
+        except TooMuch as error:
+            await send_error(send, 429, error_response(None, TOO_MANY, str(error)))
+            return
         except Unreadable as error:
             logger.warning("a message of a client was not passed on: %s", error)
             if error.is_response and (session := self._session(headers, person)) is not None:
@@ -181,6 +221,7 @@ class HttpGateway:
             await send_error(send, status, error.refusal())
             return
         modern = _is_modern(message, headers)
+        message.room = room
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
             text = f"The header {name} does not match the body."
             await send_error(send, 400, error_response(message.id, HEADER_MISMATCH, text))
@@ -278,7 +319,10 @@ class HttpGateway:
         if call is None:
             await reply(send, 202, b"", None)
             return
-        if not await answer(exchange, receive, send, modern=modern, session=session) and modern:
+        if await answer(exchange, receive, send, modern=modern, session=session):
+            if call.parked is None and isinstance(message.room, _Room):
+                message.room.free()
+        elif modern:
             relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
 
     async def _follow(

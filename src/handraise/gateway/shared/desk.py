@@ -170,7 +170,9 @@ class SharedDesk:
         Passkeys are in the operator's data directory. People add their first one with a link from the operator, or at
         the desk if an issuer signs them in.
         """
-        self.sessions = DeskSessions(time.monotonic)
+        self.sessions = DeskSessions(
+            time.monotonic, (lambda person: True) if people is None else people.has_person
+        )
         self._public = urlsplit(public_url)
         host = self._public.hostname or ""
         self._passkeys = Passkeys(PasskeyFile(), rp_id=host, origin=lambda: public_url)

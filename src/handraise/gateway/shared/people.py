@@ -61,6 +61,13 @@ class PeopleFile:
         self._refresh()
         return name in self._names.values()
 
+    def has_person(self, person: Person) -> bool:
+        """Whether the file still has this person; False when it cannot be read."""
+        try:
+            return person == person_named(person.subject) and self.has(person.subject)
+        except SetupError:
+            return False
+
     def require(self, name: str) -> None:
         """SetupError, with the known names, when nobody has that name."""
         if not self.has(name):
