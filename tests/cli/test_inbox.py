@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import httpx2 as httpx
 import pytest
-from tests.command import HANDRAISE
-from tests.gateway.sides import at_a_terminal, make_home, model
+from tests.command import HANDRAISE, ROOT
+from tests.gateway.sides import at_a_terminal, link_in, make_home, model
+from tests.pane import pane
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
@@ -28,6 +30,21 @@ def test_without_a_gateway_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_it_can_stay_at_a_terminal_where_nothing_waits_yet(home: dict[str, str]) -> None:
     shown = at_a_terminal([*HANDRAISE, "inbox", "--terminal", "--all"], home, [("Questions appear", "\x03")])
     assert "Traceback" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.shows("D8")
+def test_a_tray_that_comes_before_the_first_question_opens_with_it(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    with pane([*HANDRAISE, "inbox", "--tray", "--port", "0"], ROOT, home) as tray:
+        tray.sees("Your tray opens in your browser with the first question.")
+        assert not (tmp_path / "opened").exists()
+        with model(home, tmp_path / "errors") as side:
+            side.call("rename", title="plans")
+            tray.sees("Your tray is at http://127.0.0.1:")
+            page = httpx.get(link_in(tmp_path)).text
+            assert "Your desk is ready" in page, "it needs no desk code: it knows the client by now"
 
 
 @pytest.mark.slow

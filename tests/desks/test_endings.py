@@ -22,7 +22,7 @@ CONFIRMATION = form_question("Go on?", Form.by_hand(Flag("answer")))
         (
             Decision(Declined(), desk="terminal", at=7.0),
             "Declined",
-            "It was answered at the terminal 3 seconds ago.",
+            "It ended at the terminal 3 seconds ago.",
         ),
         (
             Decision(Accepted({}), desk="web", at=10.0),
@@ -43,7 +43,7 @@ CONFIRMATION = form_question("Go on?", Form.by_hand(Flag("answer")))
         (
             Decision(Cancelled(), desk="x", at=9.9),
             "Cancelled",
-            "It was answered at another desk just now.",
+            "It ended at another desk just now.",
         ),
         (
             Decision(Cancelled(), by="timeout", at=8.0),
@@ -58,7 +58,7 @@ CONFIRMATION = form_question("Go on?", Form.by_hand(Flag("answer")))
         (
             Decision(Declined(), desk="web", block="always", at=9.0),
             "Declined",
-            "It was answered in the browser just now. The server is blocked.",
+            "It ended in the browser just now. The server is blocked.",
         ),
         (
             Decision(Accepted({}), desk="command", at=9.0),
@@ -129,13 +129,17 @@ def test_a_yes_and_a_consent_to_a_link_are_told_as_what_they_are() -> None:
 
 
 def test_german_sentences_say_when_before_where() -> None:
-    ending = describe_ending(WAITING, Decision(Declined(), desk="web", at=9.9), 10.0, language=GERMAN)
-    assert ending.sentence == "Sie wurde gerade eben im Browser beantwortet."
+    for answer, said in (
+        (Accepted({}), "Sie wurde gerade eben im Browser beantwortet."),
+        (Declined(), "Sie endete gerade eben im Browser."),
+    ):
+        ending = describe_ending(WAITING, Decision(answer, desk="web", at=9.9), 10.0, language=GERMAN)
+        assert ending.sentence == said
 
 
 def test_whoever_sat_there_is_not_told_when() -> None:
     assert (
-        describe_ending(WAITING, Decision(Declined(), desk="web")).sentence
+        describe_ending(WAITING, Decision(Accepted({}), desk="web")).sentence
         == "It was answered in the browser."
     )
 

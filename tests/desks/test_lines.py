@@ -245,7 +245,7 @@ async def test_an_answer_given_elsewhere_is_told_and_the_next_question_comes() -
     async with talk(first, second) as here:
         assert "1 more waiting" in await here.reads("Answer")
         here.queue.decide(first.id, Decision(Declined(), desk="web"))
-        await here.reads("The question of notes is over. Declined. It was answered in the browser.")
+        await here.reads("The question of notes is over. Declined. It ended in the browser.")
         await here.says("| Second?")
         await here.says("Answer", "Ada")
         await here.says("Write send", "send")

@@ -73,7 +73,7 @@ async def test_a_question_is_told_with_its_id_and_as_json_and_how_it_ended() -> 
         assert (described["id"], described["answerable"]) == (waiting.id, True)
         assert described["question"]["message"] == "Who?"
         desk.queue.decide(waiting.id, Decision(Declined(), desk="command"))
-        await desk.prints(lambda text: "Declined. It was answered with handraise answer." in text)
+        await desk.prints(lambda text: "Declined. It ended with handraise answer." in text)
         await asked
 
 

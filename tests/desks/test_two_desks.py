@@ -34,7 +34,7 @@ async def test_what_the_browser_answers_first_leaves_the_terminal_which_says_so(
         [path] = await visitor.paths()
         await here.sees("What is it called?")
         assert (await visitor.post(path, {"do": "decline"})).status_code == 303
-        await here.sees("It was answered in the browser.")
+        await here.sees("It ended in the browser.")
         decision = await here.decision()
         assert (decision.answer, decision.desk) == (Declined(), "web")
 
@@ -50,7 +50,7 @@ async def test_what_the_terminal_answers_first_cannot_be_answered_in_the_browser
         await here.press("f3")
         assert (await here.decision()).desk == "terminal"
         assert (await visitor.post(path, {"do": "cancel"})).status_code == 409
-        assert "It was answered at the terminal just now." in visitor.page
+        assert "It ended at the terminal just now." in visitor.page
 
 
 def test_every_desk_is_run_in_the_same_way() -> None:

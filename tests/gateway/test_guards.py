@@ -13,7 +13,8 @@ from tests.gateway.test_recording import events_in
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
 from handraise import Accepted, Cancelled, Declined, Handraise, ask
-from handraise.desks import Decision
+from handraise.desks import Decision, Waiting, present
+from handraise.desks.language import GERMAN
 from handraise.desks.scripted import Line
 from handraise.errors import CATEGORY
 from handraise.gateway.call import RelayedCall
@@ -23,6 +24,7 @@ from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
 from handraise.ledger import Ledger
 from handraise.policy.files import parse_settings
+from handraise.questions import Origin
 from handraise.revisions import Revision
 from handraise.this_user import local_person
 
@@ -67,6 +69,14 @@ DESTRUCTIVE = rules('[guards.mine]\nhint = "destructive"\nmessage = "Really {so}
 
 def asked(text: str, arguments: dict[str, Any], server: str = "files", *names: str) -> GuardQuestion | None:
     return question_for(rules(text), server, names or ("remove",), arguments, None)
+
+
+def test_the_rule_of_a_german_person_asks_in_german() -> None:
+    found = asked('[guards.mine]\ntools = ["remove"]', {"path": "a"})
+    assert found is not None
+    waiting = Waiting("1", found.question, Origin("files", ""), local_person(), guard=True)
+    said = present(waiting, GERMAN).message.raw.split("\n")
+    assert said[0] == "Ihre Regel 'mine' fragt, bevor files remove(...) aufruft."
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ TRAY_PORT: Final = 7433
 _NO_BROWSER = "No browser can be opened here. Answer in this terminal: handraise inbox --terminal --all"
 _NO_GATEWAY = "No gateway waits for you. `handraise gateway doctor` says which of your clients have one."
 
+_NOTHING_YET = "Nobody asked yet. Your tray opens in your browser with the first question. Ctrl+C closes it."
+
 
 def inbox(
     terminal: bool = typer.Option(
@@ -56,23 +58,19 @@ def inbox(
     answer in this terminal. On macOS and Windows, and where /proc is hidden, the desk asks for your desk code: see
     `handraise desk code --help`.
     """
-    from handraise.gateway.desk.desk_socket import DeskConnection, desk_sockets
+    from handraise.gateway.desk.desk_socket import DeskConnection
     from handraise.processes import keep_memory_private
 
     keep_memory_private()  # otherwise a client's program could trace this process, which the desk lets in
     connection = DeskConnection(_ask_code)
-    desks = [
-        (socket, seen)
-        for socket in desk_sockets()
-        if (seen := connection.ask_desk(socket, {"do": "look"})) is not None
-    ]
+    desks = _look(connection)
     if as_json:
         typer.echo(json.dumps([seen for _, seen in desks]))
         return
     if tray:
         if not sys.stderr.isatty():
             raise typer.BadParameter("this opens your desk, and needs you at a terminal")
-        raise typer.Exit(0 if _stay(connection, port, [seen for _, seen in desks]) else 1)
+        raise typer.Exit(0 if _stay(connection, port) else 1)
     wanted = [(socket, seen) for socket, seen in desks if everything or seen.get("waiting")]
     stays = terminal and everything
     if not wanted and not stays:
@@ -84,26 +82,41 @@ def inbox(
     raise typer.Exit(0 if opened or _sit(connection, [socket for socket, _ in wanted], stays=stays) else 1)
 
 
-def _stay(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> bool:
+def _look(connection: DeskConnection) -> list[tuple[Path, dict[str, Any]]]:
+    """The desk of each gateway that runs, and what it tells of itself."""
+    from handraise.gateway.desk.desk_socket import desk_sockets
+
+    asked = ((socket, connection.ask_desk(socket, {"do": "look"})) for socket in desk_sockets())
+    return [(socket, seen) for socket, seen in asked if seen is not None]
+
+
+def _stay(connection: DeskConnection, port: int) -> bool:
     """Keep the tray open, and follow gateways that start and end."""
     import asyncio
 
     with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(_serve_tray(connection, port, seen))
+        return asyncio.run(_serve_tray(connection, port))
     return True
 
 
-async def _serve_tray(connection: DeskConnection, port: int, seen: list[dict[str, Any]]) -> bool:
+async def _serve_tray(connection: DeskConnection, port: int) -> bool:
+    import asyncio
+
     from handraise.access import AccessCheck
-    from handraise.desks.remote import RemoteQueue
+    from handraise.desks.remote import LOOK, RemoteQueue
     from handraise.desks.web import WebDesk
     from handraise.gateway.desk.desk_socket import desk_sockets
     from handraise.urls.open import Opened, open_file
 
     access = AccessCheck()
-    access.add_families([each.get("clients") for each in seen])
     queue = RemoteQueue(desk_sockets, connection.ask_desk, access)
     async with WebDesk(queue, port=port, access=access) as desk:
+        if not (desks := await asyncio.to_thread(_look, connection)):
+            typer.echo(_NOTHING_YET, err=True)
+        while not desks:  # no client is known yet: the desk could not tell its programs from the person
+            await asyncio.sleep(LOOK)
+            desks = await asyncio.to_thread(_look, connection)
+        access.add_families([seen.get("clients") for _, seen in desks])
         if isinstance(open_file(desk.sign_in_file()), Opened):
             typer.echo(f"Your tray is at http://127.0.0.1:{desk.port}. Ctrl+C closes it.", err=True)
         else:

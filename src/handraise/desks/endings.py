@@ -48,7 +48,8 @@ def describe_ending(
         case "agent" | "human" | "client":
             place = decision.desk if decision.desk in _PLACES else "elsewhere"
             with_passkey = language("with_passkey") if decision.passkey is not None else ""
-            said = [language("answered_at", where=f"{language(f'at_{place}')}{with_passkey}", when=when)]
+            how = "answered_at" if outcome in ("accept", "said_no") else "ended_at"
+            said = [language(how, where=f"{language(f'at_{place}')}{with_passkey}", when=when)]
             if decision.block is not None:
                 said.append(language(f"blocked_{decision.block}"))
             if decision.by == "human" and decision.reason:

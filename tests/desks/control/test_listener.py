@@ -151,7 +151,7 @@ async def test_the_second_answer_is_told_that_it_is_too_late(office: Office) -> 
     assert reply is not None
     assert (reply["error"], reply["sentence"]) == (
         "too_late",
-        "This question is over. Declined. It was answered in the browser.",
+        "This question is over. Declined. It ended in the browser.",
     )
     assert (await office.decided()).answer == Declined()
 

@@ -82,9 +82,7 @@ async def test_a_part_that_ends_elsewhere_leaves_the_others_and_what_was_typed()
     async with sitting(*questions) as here:
         await fill_in(here, "a1")
         here.queue.decide(questions[1].id, Decision(Declined(), desk="web"))
-        await here.sees(
-            "2 together", "The question of notes is over. Declined. It was answered in the browser."
-        )
+        await here.sees("2 together", "The question of notes is over. Declined. It ended in the browser.")
         await here.sees("Part 1?", "Part 3?", "a1")
 
 

@@ -160,7 +160,7 @@ async def test_a_search_that_finds_nothing_stays_and_ends_when_the_person_leaves
 @pytest.mark.shows("D2d")
 async def test_what_the_server_could_not_use_is_said_at_the_field_and_the_rest_is_there() -> None:
     async with sitting(samples.asked_again()) as here:
-        await here.sees("Ada", "Not accepted: “No room has more than 12.”")
+        await here.sees("Ada", "Not accepted: “No room has more than 12.”", "› Team size")
 
 
 async def test_a_number_is_read_as_the_person_writes_it_and_shown() -> None:
@@ -347,13 +347,14 @@ async def test_a_date_is_typed_as_people_write_it_and_read_back() -> None:
 
 
 @pytest.mark.shows("F9", "D4")
-async def test_a_form_without_fields_is_a_plain_yes_or_no() -> None:
+@pytest.mark.parametrize(("key", "answer"), [("y", Accepted({})), ("n", Declined())])
+async def test_a_form_without_fields_is_a_plain_yes_or_no(key: str, answer: object) -> None:
     async with sitting(form_question("Delete 47 files?", Form.by_hand())) as here:
-        assert "Yes  F5  No  F3  Cancel  Esc  More  F4" in here.screen()
-        await here.press("enter", "space", "y")
+        assert "Yes  y  No  n  Cancel  Esc  More  F4" in here.screen()
+        await here.press("enter", "space")
         assert here.undecided()
-        await here.press("f5")
-        assert (await here.decision()).answer == Accepted({})
+        await here.press(key)
+        assert (await here.decision()).answer == answer
 
 
 @pytest.mark.shows("S4")
@@ -408,7 +409,7 @@ async def test_several_lines_can_be_typed_where_a_text_may_be_long() -> None:
 @pytest.mark.shows("W9b")
 async def test_a_form_that_needs_a_passkey_is_not_sent_from_here() -> None:
     async with sitting(form_question(form=Form.by_hand(), passkey=True)) as here:
-        await here.press("f5")
+        await here.press("y")
         await here.sees("This needs your passkey: answer at the web desk")
         assert here.undecided()
         await here.press("f3")

@@ -20,7 +20,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="there are no ptys")]
 
 ROOT = Path(__file__).parents[3]
-F5, ESCAPE = "\x1b[15~", "\x1b"
+F5, ESCAPE, YES = "\x1b[15~", "\x1b", "y"
 
 
 class Pty:
@@ -75,11 +75,11 @@ def terminal(kind: str, term: str) -> Iterator[Pty]:
 def test_on_the_whole_screen_what_is_typed_ahead_does_not_consent() -> None:
     with terminal("empty", "xterm-256color") as here:
         here.sees("READY")
-        here.types(F5 + "\r" + F5)
+        here.types(YES + "\r" + YES)
         here.sees("More")
-        here.types(F5 + "\r")
+        here.types(YES + "\r")
         assert here.is_quiet_about("DECIDED", 1.2)
-        here.types(F5)
+        here.types(YES)
         here.sees("DECIDED Decision Accepted(data={})")
 
 
@@ -101,7 +101,7 @@ def test_a_program_that_ends_without_a_word_leaves_the_terminal_as_it_was() -> N
     with terminal("abandoned", "xterm-256color") as here:
         here.sees("More")
         time.sleep(1.0)
-        here.types(F5)
+        here.types(YES)
         here.sees("\x1b[?1049l")
 
 
@@ -109,7 +109,7 @@ def test_what_a_program_prints_right_after_the_answer_is_not_wiped_with_the_scre
     with terminal("goes on", "xterm-256color") as here:
         here.sees("More")
         time.sleep(1.0)
-        here.types(F5)
+        here.types(YES)
         here.sees("\x1b[?1049l")
         here.sees("DECIDED Decision Accepted(data={})")
         here.sees("AFTERWARDS")

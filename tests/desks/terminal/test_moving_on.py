@@ -23,10 +23,10 @@ async def test_what_was_typed_ahead_neither_consents_nor_declines_nor_cancels() 
     clock = Stopped()
     async with sitting(form_question(form=EMPTY), clock=clock) as here:
         await here.sees("This has just appeared. Keys count after half a second without typing.")
-        await here.press("f5", "enter", "f3", "escape", "tab", "enter")
+        await here.press("y", "f5", "enter", "f3", "escape", "tab", "enter")
         assert here.undecided()
         clock.now += ARMED_AFTER
-        await here.press("f5")
+        await here.press("y")
         assert (await here.decision()).answer == Accepted({})
 
 
@@ -49,7 +49,7 @@ async def test_the_next_question_is_disarmed_anew() -> None:
     clock = Stopped()
     async with sitting(form_question(form=EMPTY), form_question(form=EMPTY), clock=clock) as here:
         clock.now += ARMED_AFTER
-        await here.press("f5", "f5", "f5")
+        await here.press("y", "y", "y")
         assert (await here.decision(0)).answer == Accepted({})
         assert here.undecided(1)
 
@@ -94,7 +94,7 @@ async def test_an_answer_given_elsewhere_is_told_and_the_next_question_comes() -
         await here.type("Ad")
         here.queue.decide(first.id, Decision(Declined(), desk="web"))
         screen = await here.sees(
-            "Second?", "The question of notes is over. Declined. It was answered in the browser."
+            "Second?", "The question of notes is over. Declined. It ended in the browser."
         )
         assert "Ad" not in screen.replace("Asked", "")
 
@@ -106,7 +106,7 @@ async def test_an_answer_given_elsewhere_closes_what_is_open_over_it_too() -> No
         await here.type("Ada")
         await here.press("f4")
         here.queue.decide(first.id, Decision(Declined(), desk="web"))
-        await here.sees("It was answered in the browser.", "Nothing else waits for you.")
+        await here.sees("It ended in the browser.", "Nothing else waits for you.")
         assert isinstance(here.app.screen, ClosingScreen)
 
 
@@ -126,7 +126,7 @@ async def test_a_question_whose_time_is_over_is_told() -> None:
 
 async def test_the_screen_ends_by_itself_when_nothing_waits() -> None:
     async with sitting(form_question(form=EMPTY)) as here:
-        await here.press("f5")
+        await here.press("y")
         await here.sees("notes has your answer.")
         for _ in range(100):
             if not here.app.is_running:
@@ -144,8 +144,8 @@ async def test_an_accept_that_the_queue_calls_too_soon_is_told_and_can_be_repeat
     async with sitting(queue=queue) as here:
         await here.sees("notes asks")
         await here.settle()
-        await here.press("f5")
+        await here.press("y")
         await here.sees("so nothing was sent. Look again, then choose.")
         slow.now += ARMED_AFTER
-        await here.press("f5")
+        await here.press("y")
         assert (await asked).answer == Accepted({})

@@ -420,7 +420,7 @@ async def test_a_question_that_was_answered_elsewhere_says_where_and_when(office
     [path] = await office.put(samples.short())
     office.queue.decide("short", Decision(Declined(), desk="terminal"))
     await office.visitor.get(path)
-    assert "It was answered at the terminal just now." in office.visitor.page
+    assert "It ended at the terminal just now." in office.visitor.page
     assert "Decline</button>" not in office.visitor.page
 
 

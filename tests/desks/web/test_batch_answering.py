@@ -132,7 +132,7 @@ async def test_a_part_that_was_answered_elsewhere_is_told_and_the_rest_can_be_se
     path = await opened(office, *samples.batch())
     office.queue.decide("together-1", Decision(Declined(), desk="terminal"))
     await office.visitor.get(path)
-    assert "It was answered at the terminal just now." in office.visitor.page
+    assert "It ended at the terminal just now." in office.visitor.page
     gone = await office.visitor.post(path, {"do": f"decline-{'0' * 32}"})
     assert gone.status_code == 409
     assert "That question is over." in office.visitor.page

@@ -165,6 +165,41 @@ async def test_seven_fields_with_one_mistake_are_sent_again_without_retyping(
     assert (answer.data["project"], answer.data["budget_eur"]) == ("answer 0", 12.5)
 
 
+async def test_a_field_that_is_being_corrected_is_not_called_wrong_any_more(room: Room) -> None:
+    await room.put(samples.asked_again())
+    person = await room.come_in()
+    await person.click_question()
+    problem, field = person.page.locator("#f1-problem"), person.page.locator("#f1")
+    red = await problem.evaluate("e => getComputedStyle(e).color")
+    await field.fill("12")
+    await expect(problem).to_contain_text("No room has more than 12.")
+    assert await problem.evaluate("e => getComputedStyle(e).color") != red
+    await person.armed()
+    await person.page.locator("#f0").fill("")
+    await person.page.locator("button[value=send]").click()
+    await expect(person.page.locator("#f0")).to_have_attribute("aria-invalid", "true")
+    await person.armed()
+    await person.page.locator("#f0").fill("A")
+    await expect(person.page.locator("#f0")).not_to_have_attribute("aria-invalid", "true")
+
+
+@pytest.mark.shows("D1")
+async def test_a_guard_is_named_above_its_words(room: Room) -> None:
+    await room.put(samples.confirm("a", guard=True), samples.confirm("b"))
+    person = await room.come_in()
+    await person.click_question()
+    caption = person.page.locator("figcaption")
+    box = await caption.bounding_box()
+    assert box is not None
+    assert box["width"] > 50
+    await expect(caption).to_have_text("Your own rule")
+    await person.page.go_back()
+    await person.click_question(1)
+    box = await caption.bounding_box()
+    assert box is not None
+    assert box["width"] <= 1, "the server's words need no caption"
+
+
 @pytest.mark.shows("D2", "D2b")
 @SOME_LOOKS
 async def test_a_second_look_has_its_send_button_in_sight(room: Room, look: dict[str, Any]) -> None:
@@ -453,7 +488,7 @@ async def test_when_a_second_tab_answers_first_the_other_one_says_so_by_itself(r
     await second.press("button[value=decline]")
     await second.heading("Declined")
     await person.heading("Declined")
-    await expect(person.page.locator(".lead")).to_contain_text("It was answered in the browser")
+    await expect(person.page.locator(".lead")).to_contain_text("It ended in the browser")
     assert (await room.decided()).answer == Declined()
 
 
@@ -463,7 +498,7 @@ async def test_a_question_that_ends_at_the_terminal_or_runs_out_says_so_by_itsel
     person = await room.come_in()
     await person.open()
     room.queue.decide("a", Decision(Declined(), desk="terminal"))
-    await expect(person.page.locator(".lead")).to_contain_text("It was answered at the terminal")
+    await expect(person.page.locator(".lead")).to_contain_text("It ended at the terminal")
     await person.press("a.button:text('Next question')")
     await person.heading("Question from")
     room.queue.decide("b", Decision(Cancelled(), by="timeout"))
@@ -475,8 +510,11 @@ async def test_a_question_that_ends_at_the_terminal_or_runs_out_says_so_by_itsel
 async def test_new_questions_appear_and_are_counted_without_a_reload(room: Room) -> None:
     person = await room.come_in()
     await person.heading("No questions are waiting")
+    await expect(person.page.locator("[data-count]")).to_be_hidden()
     await room.put(samples.short("a"))
     await person.heading("1 question is waiting")
+    await expect(person.page.locator("[data-count]")).to_have_text("1")
+    await expect(person.page.locator("[data-count]")).to_be_visible()
     await room.put(*samples.batch())
     await person.heading("4 questions are waiting")
     await expect(person.page.locator("[data-count]")).to_have_text("4")

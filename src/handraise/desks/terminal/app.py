@@ -185,7 +185,7 @@ class DeskApp(App[None]):
         kind = kind_of(self.shown[0])
         if kind in ("link", "browsing"):
             return LinkScreen(self.shown, self.session)
-        if kind == "confirm" and len(self.shown) == 1:
+        if kind in ("confirm", "plain") and len(self.shown) == 1:
             return ConfirmScreen(self.shown, self.session)
         return FormScreen(self.shown, self.session)
 

@@ -134,7 +134,7 @@ class QuestionScreen(Screen[None]):
             yield ActButton("F5", self.language("send_all", count=len(self.together)), "accept", main=True)
         for button in self.shown.ways_out:
             label = self.language(f"{button.act}_all") if several else str(button)
-            yield ActButton(KEYS[button.act], label, _ACTIONS[button.act])
+            yield ActButton(self.key_of(button), label, _ACTIONS[button.act])
         if self.waiting.can_be_declined:
             yield ActButton("F4", self.language("more"), "block")
         if several or self.session.is_apart(self.waiting):
@@ -325,8 +325,11 @@ class ConfirmScreen(QuestionScreen):
     ]
 
     def key_of(self, button: Button) -> str:
-        if button.act in ("yes", "no"):
-            return self.language(button.act)[0].lower()
+        answers = (
+            {"accept": "yes", "decline": "no"} if self.shown.kind == "plain" else {"yes": "yes", "no": "no"}
+        )
+        if button.act in answers:
+            return self.language(answers[button.act])[0].lower()
         return super().key_of(button)
 
     def focus_hint(self) -> str:
@@ -335,8 +338,10 @@ class ConfirmScreen(QuestionScreen):
     def action_answer(self, yes: bool) -> None:
         assert isinstance(self.waiting.question, FormQuestion)
         confirms = self.waiting.question.confirms
-        assert confirms is not None
-        self.decide(Accepted({confirms: yes}))
+        if confirms is not None:
+            self.decide(Accepted({confirms: yes}))
+        else:
+            self.decide(Accepted({}) if yes else Declined())
 
     def action_accept(self) -> None:
         """No key but its own says yes."""
@@ -412,9 +417,10 @@ class FormScreen(QuestionScreen):
             yield from part.blocks
 
     def _start(self) -> None:
-        """Begin at the first field."""
+        """Begin at the first field, or at the one to which the server objects."""
         if self.blocks:
-            self.blocks[0].editor.focus()
+            objected = (block for block in self.blocks if block.shown.objection is not None)
+            next(objected, self.blocks[0]).editor.focus()
             self.refresh_place()
         else:
             super()._start()

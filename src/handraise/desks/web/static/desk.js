@@ -102,6 +102,8 @@
       const field = event.target.closest(".field");
       const mark = field && field.querySelector(".suggested");
       if (mark) mark.hidden = true;
+      if (field) field.classList.add("edited");
+      event.target.removeAttribute("aria-invalid");
       form.querySelector("[data-looked]").value = "";
       clearTimeout(timer);
       timer = setTimeout(save, 300);
@@ -202,7 +204,10 @@
     const news = new EventSource(body.dataset.events);
     news.addEventListener("waiting", (event) => {
       const waiting = JSON.parse(event.data);
-      for (const count of document.querySelectorAll("[data-count]")) count.textContent = waiting.length;
+      for (const count of document.querySelectorAll("[data-count]")) {
+        count.textContent = waiting.length;
+        count.hidden = !waiting.length;
+      }
       document.title = waiting.length ? `(${waiting.length}) ${title}` : title;
       const changed = before !== null && waiting.join() !== before.join();
       if (changed) {
