@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from handraise.calls import Call, CallBinding, RoundRecord
 from handraise.calls.ledger_tables import Record
@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from handraise.server.runtime import Runtime
 
 logger = logging.getLogger(__name__)
+
+_NO_WAY_BACK: Final = (
+    "a client can be asked from 2025-06-18 on, and before 2026-07-28 only by a server without json_response=True and "
+    "stateless_http=True"
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -206,6 +211,8 @@ class ServedCall(Call):
     def require_mode(self, mode: Mode) -> None:
         """Raise `NotSupported` unless the client declared this mode."""
         if not self.can(mode):
+            if not self.request.can_be_asked:
+                raise NotSupported(mode, _NO_WAY_BACK, missing="be asked over this connection")
             raise NotSupported(mode)
 
     def count(self) -> None:
