@@ -222,13 +222,14 @@ async def test_a_server_that_cannot_reach_its_clients_does_not_blame_them(option
             reasons.append(error.reason)
             raise
 
-    app = server.streamable_http_app(**{option: True})
+    options: dict[str, Any] = {option: True}
+    app = server.streamable_http_app(**options)
     async with (
         app.router.lifespan_context(app),
         httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app)) as web,
     ):
         stream = streamable_http_client("http://127.0.0.1:8000/mcp", http_client=web)
-        async with Client(stream, mode="legacy", elicitation_callback=Person()) as client:
+        async with connect(stream, Revision.NOVEMBER_2025, Person()) as client:
             result = text_of(await client.call_tool("name"))
     assert "cannot be asked over this connection" in result
     assert option in reasons[0]

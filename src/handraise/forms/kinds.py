@@ -198,8 +198,9 @@ def _validated(notes: Notes, convert: Convert) -> Convert:
     """A conversion whose result also goes through the author's validators."""
     from pydantic import TypeAdapter
 
-    validate = TypeAdapter(Annotated[(notes.base, *notes.validators)]).validate_python
-    return lambda answer: validate(convert(answer))
+    annotation: Any = Annotated[(notes.base, *notes.validators)]
+    adapter = TypeAdapter[Any](annotation)
+    return lambda answer: adapter.validate_python(convert(answer))
 
 
 def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:
