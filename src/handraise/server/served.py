@@ -18,6 +18,7 @@ from handraise.errors import (
     HandraiseError,
     Mode,
     NotSupported,
+    SetupError,
     TooManyQuestions,
     UsageError,
 )
@@ -237,7 +238,12 @@ class ServedCall(Call):
     # Errors.
 
     def raisable(self, error: E) -> E:
-        """An error in a form that ends this call properly if the author does not catch it."""
+        """An error in a form that ends this call properly if the author does not catch it.
+
+        The log gets the reason of a mistake in the server: the client learns one sentence, which says less.
+        """
+        if isinstance(error, DefinitionError | SetupError | UsageError) and error is not self.ending:
+            logger.error("%s", error.reason)
         adapter, fault = self.runtime.adapter, self._fault_for(error)
         self.ending = (
             adapter.as_tool_error(error) if fault is None else adapter.as_protocol_error(error, fault)
@@ -290,13 +296,9 @@ def current_call() -> ServedCall:
 
 
 def fitting(error: E) -> E:
-    """An error in the form for the running call, if there is one. The log says what to fix."""
+    """An error in the form for the running call, if there is one."""
     call = CURRENT.get()
-    if call is None:
-        return error
-    if isinstance(error, DefinitionError | UsageError):
-        logger.error("%s", error.reason)  # the client learns one sentence, which says less
-    return call.raisable(error)
+    return error if call is None else call.raisable(error)
 
 
 def fits_call(make: Callable[P, R]) -> Callable[P, R]:
