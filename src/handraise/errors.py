@@ -144,7 +144,7 @@ _NOT_THIS: Final = (
     "can use a client that can, or connect through the Handraise gateway."
 )
 _NOT_OF_THE_CLIENT: Final = (
-    "This needs the client's {thing}, which this client does not offer. Nothing was decided. Tell the person so. They "
+    "This needs the client's {thing}, which it does not offer here. Nothing was decided. Tell the person so. They "
     "can use a client that supports {mode}."
 )
 _THINGS: Final[Mapping[Mode, str]] = {"roots": "roots", "sampling": "model"}

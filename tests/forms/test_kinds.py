@@ -262,6 +262,20 @@ def test_the_validators_of_an_annotation_count_as_they_do_in_a_model(
     assert form.read({"answer": right}) == becomes
 
 
+@pytest.mark.shows("F4", "F5")
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    [
+        (Annotated[int, MultipleOf(3)], 1),
+        (Annotated[int, AfterValidator(even)], 1),
+        (Annotated[dt.date, Ge(dt.date(2026, 1, 1))], dt.date(2025, 1, 1)),
+    ],
+)
+def test_a_default_that_would_be_asked_again_is_refused(annotation: Any, default: object) -> None:
+    with pytest.raises(FormError, match=r"^x: the default is not a possible answer"):
+        field_of(annotation, default)
+
+
 def test_a_model_runs_its_validators_once() -> None:
     class Doubled(BaseModel):
         number: Annotated[int, AfterValidator(lambda number: number * 2)] | None = None

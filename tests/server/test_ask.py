@@ -10,10 +10,12 @@ from itertools import count
 from typing import Any, get_args
 
 import httpx
+import httpx2
 import mcp_types as types
 import pytest
 from fastmcp import FastMCP
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, Field
@@ -201,7 +203,36 @@ async def test_a_client_of_a_revision_before_questions_is_not_asked(old: str) ->
     async with wired(server, old) as wire:
         await wire.call(1, "plain")
         await wire.call(2, "prepared")
-        assert sorted(await wire.texts(2)) == ["Fallback(value='nobody')", NotSupported.public]
+        fallback, refused = sorted(await wire.texts(2))
+        assert fallback == "Fallback(value='nobody')"
+        assert "cannot be asked over this connection" in refused
+
+
+@pytest.mark.shows("N5")
+@pytest.mark.parametrize("option", ["json_response", "stateless_http"])
+async def test_a_server_that_cannot_reach_its_clients_does_not_blame_them(option: str) -> None:
+    server = Handraise().install(MCPServer("one-way"))
+    reasons = []
+
+    @server.tool()
+    async def name() -> str:
+        try:
+            return repr(await ask.text("Who?"))
+        except NotSupported as error:
+            reasons.append(error.reason)
+            raise
+
+    options: dict[str, Any] = {option: True}
+    app = server.streamable_http_app(**options)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app)) as web,
+    ):
+        stream = streamable_http_client("http://127.0.0.1:8000/mcp", http_client=web)
+        async with connect(stream, Revision.NOVEMBER_2025, Person()) as client:
+            result = text_of(await client.call_tool("name"))
+    assert "cannot be asked over this connection" in result
+    assert option in reasons[0]
 
 
 @pytest.mark.shows("N5")

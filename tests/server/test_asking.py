@@ -149,6 +149,24 @@ def test_waiting_outside_of_a_worker_thread_says_what_to_do_instead() -> None:
         ask.sync(step())
 
 
+async def test_asking_in_another_event_loop_says_what_to_do_instead(
+    revision: Revision, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Handraise().install(MCPServer("loops"))
+
+    @server.tool()
+    async def work() -> str:
+        async def name() -> str:
+            return (await ask.text("Your name?")).or_stop()
+
+        return await asyncio.to_thread(lambda: asyncio.run(name()))
+
+    async with connect(server, revision, Person()) as client:
+        with anyio.fail_after(5):
+            assert text_of(await client.call_tool("work")) == UsageError.public
+    assert caplog.text.count("not the event loop of the server") == 1
+
+
 async def test_what_goes_wrong_while_a_plain_function_waits_is_told_as_it_is(revision: Revision) -> None:
     server = Handraise().install(MCPServer("plain"))
 

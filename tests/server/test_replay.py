@@ -290,6 +290,25 @@ async def test_a_server_that_stops_withdraws_what_may_not_run_again(path: Path, 
     assert effects() == ["run"]
 
 
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (lambda: once("pay", anyio.lowlevel.checkpoint()), "step has to be a function"),  # type: ignore[arg-type]
+        (lambda: once(5, print), "key has to be text"),  # type: ignore[arg-type]
+    ],
+)
+async def test_a_step_that_is_none_says_how_to_write_one(
+    step: Callable[[], Any], says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        await step()
+
+    async with by_hand(serving(None, work)) as rounds:
+        result = await rounds.call("work", {})
+    assert result["_meta"]["handraise/category"] == "usage"
+    assert says in caplog.text
+
+
 def test_only_a_function_is_replayable() -> None:
     def effectless() -> None: ...
 
@@ -757,7 +776,7 @@ async def test_a_step_of_a_replayable_handler_that_gives_no_json_says_so(value: 
         try:
             await once("made", lambda: value)
         except UsageError as error:
-            seen.append(str(error))
+            seen.append(error.reason)
         return "caught"
 
     async with tool(work) as rounds:

@@ -63,6 +63,10 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 _SLACK = 0.05
 """Questions expire this much late, so that a retry which the store still accepts always wins. A handler is cancelled
 this much late after it lingered, so that `Withdrawn` always arrives first."""
+_OTHER_LOOP = (
+    "this is not the event loop of the server, so no answer comes here: ask in the handler itself, or from a thread of "
+    "anyio.to_thread.run_sync with ask.sync(...)"
+)
 _FORGOTTEN = "handraise: ended at its question, to be replayed"
 _ELSEWHERE = "the question was answered, and the call goes on in another process"
 
@@ -189,6 +193,10 @@ class Call(ABC):
         """Enter this while the handler asks. If the client left: `Withdrawn`, and cancellation if it asks again."""
         if self.state == "over":
             raise UsageError("the call that this question belongs to is over: ask before its handler returns")
+        if self._task is not None and self._task.get_loop() is not asyncio.get_running_loop():
+            raise UsageError(
+                _OTHER_LOOP
+            )  # otherwise it waits for good: the answer comes to the server's loop
         if self.is_left:
             self._tell_left()
             # The cancellation arrives here. A handler that asks in a loop would block the event loop otherwise.

@@ -206,10 +206,12 @@ class Form(Generic[T_co]):
     @staticmethod
     def by_hand(*fields: Field) -> Form[dict[str, Value | None]]:
         """A form from fields; the result is a dict with a key for each, None where nothing was answered."""
-        if wrong := [each for each in fields if not isinstance(each, Field)]:
-            raise FormError(
-                f"by_hand takes fields, each as an argument, as in Text('name'); not {wrong[0]!r}"
-            )
+        given: tuple[object, ...] = fields
+        for each in given:
+            if not isinstance(each, Field):
+                raise FormError(
+                    f"by_hand takes fields, each as an argument, as in Text('name'); not {each!r}"
+                )
         names = [field.name for field in fields]
         return _make(fields, lambda content: {name: content.get(name) for name in names})
 

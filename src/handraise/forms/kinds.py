@@ -181,15 +181,26 @@ def typed_field(
     field, convert = _kind(name, notes)
     if notes.validators and info is None:
         convert = _validated(notes, convert)
+    if field.default is not UNSET and (notes.constraints or notes.validators):
+        _require_default(field, convert)
     return TypedField(field, convert, None if notes.default is UNSET else notes.default)
+
+
+def _require_default(field: Field, convert: Convert) -> None:
+    """Refuse a default that breaks what only we check: a person who leaves it would be asked again."""
+    try:
+        convert(field.default)
+    except (TypeError, ValueError) as error:
+        raise FormError("the default is not a possible answer", field=field.name) from error
 
 
 def _validated(notes: Notes, convert: Convert) -> Convert:
     """A conversion whose result also goes through the author's validators."""
     from pydantic import TypeAdapter
 
-    validate = TypeAdapter(Annotated[(notes.base, *notes.validators)]).validate_python
-    return lambda answer: validate(convert(answer))
+    annotation: Any = Annotated[(notes.base, *notes.validators)]
+    adapter = TypeAdapter[Any](annotation)
+    return lambda answer: adapter.validate_python(convert(answer))
 
 
 def _kind(name: str, notes: Notes) -> tuple[Field, Convert]:

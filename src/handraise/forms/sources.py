@@ -107,11 +107,10 @@ def _from_dataclass(cls: type) -> FormSource:
         if not field.init:
             continue
         has_default = field.default is not dataclasses.MISSING
-        has_factory = field.default_factory is not dataclasses.MISSING
-        if has_default or has_factory:
+        make_default = None if field.default_factory is dataclasses.MISSING else field.default_factory
+        if has_default or make_default is not None:
             optional.add(field.name)
-        default = field.default if has_default else None if has_factory else UNSET
-        make_default = field.default_factory if has_factory else None
+        default = field.default if has_default else UNSET if make_default is None else None
         parts.append(typed_field(field.name, hints[field.name], default, make_default=make_default))
 
     return _fields(parts), _construct(parts, optional, lambda values: cls(**values))

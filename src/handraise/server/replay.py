@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import anyio
@@ -17,7 +17,8 @@ import anyio
 from handraise.calls.rounds import Journal
 from handraise.errors import Ambiguous, StepNotKept, UsageError
 from handraise.sdk.adapter import Adapter
-from handraise.server.served import CURRENT, ServedCall, current_call
+from handraise.server.question_arguments import refuse, require_text
+from handraise.server.served import CURRENT, ServedCall, current_call, fitting
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -98,6 +99,14 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
     goes through JSON, the same on the first run and on every later one.
     """
     call = current_call()
+    try:
+        require_text("key", key)
+        if not callable(step):
+            if isinstance(step, Coroutine):
+                step.close()
+            refuse("step", "a function, with its arguments after it, as in once('pay', pay, amount)", step)
+    except UsageError as error:
+        raise fitting(error) from None
     if call.journal is not None and call.journal.has_done(key):
         return _given(call, key, call.journal.result_of(key))
     try:
@@ -123,9 +132,11 @@ def _through_json(key: str, result: Any) -> Any:
     try:
         return json.loads(json.dumps(result, allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"the step {key!r} of a replayable handler gave a {type(result).__name__}, which is no JSON value; "
-            "return what is needed of it as text, numbers, lists and dictionaries"
+        raise fitting(
+            UsageError(
+                f"the step {key!r} of a replayable handler gave a {type(result).__name__}, which is no JSON value; "
+                "return what is needed of it as text, numbers, lists and dictionaries"
+            )
         ) from error
 
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
 from handraise.calls import Call, CallBinding, RoundRecord
 from handraise.calls.ledger_tables import Record
@@ -18,6 +18,7 @@ from handraise.errors import (
     HandraiseError,
     Mode,
     NotSupported,
+    SetupError,
     TooManyQuestions,
     UsageError,
 )
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     from handraise.server.runtime import Runtime
 
 logger = logging.getLogger(__name__)
+
+_NO_WAY_BACK: Final = (
+    "a client can be asked from 2025-06-18 on, and before 2026-07-28 only by a server without json_response=True and "
+    "stateless_http=True"
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -206,6 +212,8 @@ class ServedCall(Call):
     def require_mode(self, mode: Mode) -> None:
         """Raise `NotSupported` unless the client declared this mode."""
         if not self.can(mode):
+            if not self.request.can_be_asked:
+                raise NotSupported(mode, _NO_WAY_BACK, missing="be asked over this connection")
             raise NotSupported(mode)
 
     def count(self) -> None:
@@ -230,7 +238,12 @@ class ServedCall(Call):
     # Errors.
 
     def raisable(self, error: E) -> E:
-        """An error in a form that ends this call properly if the author does not catch it."""
+        """An error in a form that ends this call properly if the author does not catch it.
+
+        The log gets the reason of a mistake in the server: the client learns one sentence, which says less.
+        """
+        if isinstance(error, DefinitionError | SetupError | UsageError) and error is not self.ending:
+            logger.error("%s", error.reason)
         adapter, fault = self.runtime.adapter, self._fault_for(error)
         self.ending = (
             adapter.as_tool_error(error) if fault is None else adapter.as_protocol_error(error, fault)
@@ -283,13 +296,9 @@ def current_call() -> ServedCall:
 
 
 def fitting(error: E) -> E:
-    """An error in the form for the running call, if there is one. The log says what to fix."""
+    """An error in the form for the running call, if there is one."""
     call = CURRENT.get()
-    if call is None:
-        return error
-    if isinstance(error, DefinitionError | UsageError):
-        logger.error("%s", error.reason)  # the client learns one sentence, which says less
-    return call.raisable(error)
+    return error if call is None else call.raisable(error)
 
 
 def fits_call(make: Callable[P, R]) -> Callable[P, R]:
