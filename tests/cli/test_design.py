@@ -34,7 +34,7 @@ def test_only_the_code_can_be_printed() -> None:
     status, code = design("tests.design.project:tidy", "--code")
     assert status == 0
     assert lint_text(code) == []
-    assert "async def tidy_up(scope: str, dry: bool | None = None) -> str:" in code
+    assert "async def tidy_up(scope: str, dry: bool = False) -> str:" in code
 
 
 @pytest.mark.shows("U5")

@@ -74,6 +74,14 @@ def test_show_is_a_table_of_eighty_columns_with_the_newest_last(path: Path) -> N
     assert "\x1b" not in "".join(lines)
 
 
+def test_show_fits_into_a_narrow_terminal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = handraise("show").output.splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert lines[0].split() == ["no.", "when", "what", "server", "how"]
+    assert lines[1].split()[2:] == ["asked", "notes", "form,", "which"]
+
+
 @pytest.mark.shows("G6")
 @pytest.mark.parametrize(
     ("words", "numbers"),

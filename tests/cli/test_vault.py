@@ -99,6 +99,7 @@ def test_a_secret_that_another_connection_keeps_on_the_disk_is_not_called_gone(s
         assert sealed in written(store)
         again = run("forget", "github")
         assert again.exit_code == 3
+        assert "run this again, with the same options: handraise vault forget github" in again.stderr
     gone = run("forget", "github")
     assert (gone.exit_code, gone.stderr) == (1, "Nothing is kept for github.\n")
     assert sealed not in written(store)

@@ -35,6 +35,7 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, conne
 
 from handraise import Handraise
 from handraise.design import Proposal, ToolDescription, propose, tool_of_schema
+from handraise.design.functions import tool_of_function
 from handraise.lint import lint_text
 from handraise.revisions import Revision
 
@@ -119,7 +120,7 @@ ARGUMENTS: dict[ToolDescription, dict[str, Any]] = {
 }
 ACCEPTED: dict[ToolDescription, tuple[ElicitResult, str]] = {
     CONFIRM: (accept(answer=True), "Done: 12.5, house, None"),
-    MANY: (accept(answer=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, None"),
+    MANY: (accept(answer=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, False"),
     SEND: (accept(answer=True), "Done: {'n1': 'Tea, 2024', 'n2': 'Tea, 2025'}, hi"),
     CHOOSE: (accept(answer="n2"), "Done: n2"),
     TIMEZONE: (accept(answer="Europe/Oslo"), "Done: tea, Europe/Oslo"),
@@ -222,3 +223,14 @@ def test_a_server_cannot_write_code(name: str, arguments: dict[str, Any], descri
             assert statement.module in ("handraise", "handraise.forms", "handraise.vault")
         else:
             assert isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def test_an_argument_keeps_its_default() -> None:
+    async def delete_branch(branch: str, force: bool = False, tries: int = 3, why: str | None = None) -> None:
+        """Delete a branch for good."""
+
+    proposal = propose(tool_of_function(delete_branch))
+    assert isinstance(proposal, Proposal)
+    code = proposal.code
+    assert "(branch: str, force: bool = False, tries: int = 3, why: str | None = None) -> str:" in code
+    assert "def carry_out(branch: str, force: bool, tries: int, why: str | None) -> str:" in code

@@ -65,7 +65,7 @@ def report_leftover(left: Leftover | None, command: str) -> int:
     """Print where deleted contents still are; returns the exit status: 0, or 3 to run `command` again."""
     if left is None:
         return 0
-    then = f" When that is over, run this again: {command}" if left.again else ""
+    then = f" When that is over, run this again, with the same options: {command}" if left.again else ""
     typer.echo(f"handraise: deleted, but still on the disk in {left.where}: {left.why}.{then}", err=True)
     return NOT_YET_GONE if left.again else 0
 

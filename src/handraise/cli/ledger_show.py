@@ -138,13 +138,24 @@ async def _newest(ledger: Ledger, wanted: EventFilter, limit: int, as_json: bool
     if not as_json and not chosen:
         typer.echo("No such events." if newest else "The ledger is empty.")
     elif not as_json:
-        typer.echo(_HEADINGS)
+        typer.echo(_row("no.", "when", "what", "server", "tool", "how"))
     for number, event in reversed(chosen):
         _print(number, event, as_json)
     return newest
 
 
-_HEADINGS = f"{'no.':>6}  {'when':14}  {'what':9}  {'server':10}  {'tool':10}  how"
+_NARROW = 79
+"""In a narrower terminal there is no room for the date and the tool."""
+
+
+def _row(number: str, when: str, what: str, server: str, tool: str, how: str) -> str:
+    """One line of the table, as wide as the terminal."""
+    columns = shutil.get_terminal_size((80, 24)).columns
+    if columns < _NARROW:
+        start = f"{number:>6}  {when[-8:]:8}  {what:9}  {_short(server, 10)}  "
+    else:
+        start = f"{number:>6}  {when:14}  {what:9}  {_short(server, 10)}  {_short(tool, 10)}  "
+    return (start + _short(how, max(16, columns - len(start)))).rstrip()
 
 
 def _print(number: int, event: LedgerEvent, as_json: bool) -> None:
@@ -156,10 +167,8 @@ def _print(number: int, event: LedgerEvent, as_json: bool) -> None:
     when = datetime.fromtimestamp(event.time / 1000).astimezone()
     request = event.about.request
     tool = "" if request is None else request.target or request.method
-    server = event.about.server.id
-    start = f"{number:6}  {when:%m-%d %H:%M:%S}  {event.kind:9}  {_short(server, 10)}  {_short(tool, 10)}  "
-    columns = shutil.get_terminal_size((80, 24)).columns
-    typer.echo((start + _short(how(event), max(20, columns - len(start)))).rstrip())
+    row = _row(str(number), f"{when:%m-%d %H:%M:%S}", event.kind, event.about.server.id, tool, how(event))
+    typer.echo(row)
 
 
 def how(event: LedgerEvent) -> str:

@@ -74,7 +74,7 @@ def erase(
             )
             left = await found.tables.purge()
         typer.echo(f"{_number(events, 'event')}; {_number(contents, 'content')} erased.")
-        return report_leftover(left, "handraise ledger erase, with the same options") or (0 if events else 1)
+        return report_leftover(left, "handraise ledger erase") or (0 if events else 1)
 
     run(work())
 
@@ -113,7 +113,7 @@ def retain(
             gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
             left = await found.tables.purge()
         typer.echo(f"{_number(gone, 'event')} removed.")
-        return report_leftover(left, f"handraise ledger retain --older-than {older_than}")
+        return report_leftover(left, "handraise ledger retain")
 
     run(work())
 

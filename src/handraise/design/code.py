@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from handraise.design.decide import QuestionPlan, title_of, words_for
 from handraise.design.functions import Argument, ToolDescription, identifier
 from handraise.forms import Flag, Integer, Number
@@ -205,6 +207,14 @@ _TEMPLATES = {
 }
 
 
+_PYTHON: Final[dict[str, type | tuple[type, ...]]] = {
+    "bool": bool,
+    "int": int,
+    "float": (float, int),
+    "str": str,
+}
+
+
 def write_code(subject: ToolDescription, plan: QuestionPlan, message: str) -> str:
     """A module that type-checks, passes `handraise lint`, and asks on every revision."""
     about = plan.about.identifier if plan.about else ""
@@ -217,7 +227,7 @@ def write_code(subject: ToolDescription, plan: QuestionPlan, message: str) -> st
         name=identifier(subject.name, "tool"),
         description=_docstring(subject),
         parameters=", ".join(
-            _parameter(each) for each in sorted(arguments, key=lambda each: not each.required)
+            _parameter(each, plan) for each in sorted(arguments, key=lambda each: not each.required)
         ),
         required=", ".join(f"{name}: {kind}" for name, kind in typed.items()),
         arguments=", ".join(typed),
@@ -236,16 +246,23 @@ def write_code(subject: ToolDescription, plan: QuestionPlan, message: str) -> st
     )
 
 
-def _parameter(argument: Argument) -> str:
-    """An argument in the signature; one that may be missing is None then."""
+def _parameter(argument: Argument, plan: QuestionPlan) -> str:
+    """An argument in the signature; one that may be missing has its default, or None."""
     plain = f"{argument.identifier}: {_plain_type(argument)}"
-    return plain if argument.required else f"{plain} | None = None"
+    if argument.required:
+        return plain
+    return f"{plain} = {argument.default!r}" if _has_default(argument, plan) else f"{plain} | None = None"
+
+
+def _has_default(argument: Argument, plan: QuestionPlan) -> bool:
+    """Whether it keeps its default; the one that is asked about is None until it is known."""
+    return argument is not plan.about and isinstance(argument.default, _PYTHON.get(_plain_type(argument), ()))
 
 
 def _type(argument: Argument, plan: QuestionPlan) -> str:
     """An argument's type where everything that was asked for is known."""
     asked = plan.kind in ("missing_context", "choose_and_confirm") and argument is plan.about
-    known = argument.required or asked
+    known = argument.required or asked or _has_default(argument, plan)
     return _plain_type(argument) if known else f"{_plain_type(argument)} | None"
 
 

@@ -58,6 +58,8 @@ class Argument:
     required: bool
     field: Field | None
     many: bool = False
+    default: bool | int | float | str | None = None
+    """Its value when the model leaves it out, if it is a plain one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,10 @@ def tool_of_schema(
 
 def _argument(name: str, identifier: str, rule: object, required: bool) -> Argument:
     bare = _without_null(rule if isinstance(rule, dict) else {})
-    return Argument(name, identifier, required, _field(name, bare), many=bare.get("type") == "array")
+    default = rule.get("default") if isinstance(rule, dict) else None
+    plain = default if isinstance(default, bool | int | float | str) else None
+    many = bare.get("type") == "array"
+    return Argument(name, identifier, required, _field(name, bare), many=many, default=plain)
 
 
 def _without_null(rule: dict[str, Any]) -> dict[str, Any]:
@@ -178,6 +183,8 @@ def _schema(function: Callable[..., object]) -> dict[str, Any]:
         properties[parameter.name] = _property(parameter.annotation)
         if parameter.default is parameter.empty:
             required.append(parameter.name)
+        else:
+            properties[parameter.name]["default"] = parameter.default
     return {"properties": properties, "required": required}
 
 

@@ -180,6 +180,15 @@ async def test_nothing_pushes_a_change_out_of_sight(duck: Any, revision: Revisio
     assert len(message.encode()) <= DEFAULT_LIMITS.message
 
 
+@pytest.mark.parametrize("statement", ["LISTEN orders", "NOTIFY orders", "CHECKPOINT"])
+async def test_a_statement_without_a_known_keyword_is_refused_in_words_that_it_has(
+    duck: Any, revision: Revision, statement: str
+) -> None:
+    server = Server(SqlGuard(DuckDB(duck), CATALOGUE), duck)
+    told, found = await server.call(statement, revision, Person())
+    assert (found, "It begins with no keyword that the guard knows." in told) == ("cannot_parse", True)
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -61,6 +61,8 @@ def kind_of(nodes: Sequence[exp.Expr]) -> StatementKind:
         return "write"
     if isinstance(statement, _READS):
         return "read"
+    if isinstance(statement, exp.Alias | exp.Condition):  # LISTEN x reads as x under another name
+        raise UnreadableSql("It begins with no keyword that the guard knows.")
     raise UnreadableSql(f"The guard cannot see what {_word(statement.key)} does.")
 
 
