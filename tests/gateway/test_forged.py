@@ -149,7 +149,8 @@ async def test_an_answer_to_an_unknown_round_is_recorded_and_reaches_only_a_serv
         client.server.resumes = resumes
         # The client's first message after a restart of the gateway.
         client.ask(1, "tools/call", {**CALL, "inputResponses": {"q": YES}, **state})
-        if resumes:
+        passes = resumes and bool(state)
+        if passes:
             came = await client.server.taken("tools/call")
             assert came.params["inputResponses"] == {"q": YES}
             client.server.say(response(came.id, DONE))
@@ -158,7 +159,7 @@ async def test_an_answer_to_an_unknown_round_is_recorded_and_reaches_only_a_serv
             assert (await client.taken()).body["error"]["code"] == -32602
             assert client.server.got == []
         (event,) = [event async for _, event in ledger.events()]
-    assert event.kind == ("ambiguous" if resumes else "refused")
+    assert event.kind == ("ambiguous" if passes else "refused")
     assert event.reasons == ("the client answered a question that was not asked here",)
 
 
@@ -181,6 +182,33 @@ async def test_a_legacy_client_answers_no_round(behind: bool, envelope: dict[str
     came = await client.server.taken("tools/call")
     assert "inputResponses" not in came.params
     assert "requestState" not in came.params
+
+
+@pytest.mark.shows("W9b")
+async def test_where_a_passkey_is_needed_no_answer_to_an_unknown_round_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "handraise.toml").write_text('desk.passkey = ["typed"]\n')
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(tmp_path / "handraise.toml"))
+    client = WireClient(modern=True, behind=True, guards=None)
+    client.ask(1, "tools/call", {**CALL, "inputResponses": {"q": YES}, "requestState": "of before"})
+    assert (await client.taken()).body["error"]["code"] == -32602
+    assert client.server.got == []
+
+
+async def test_a_client_answers_no_question_of_a_task_that_it_did_not_get() -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    client.ask(1, "tasks/get", {"taskId": "t"})
+    came = await client.server.taken("tasks/get")
+    shown = {"inputRequests": {"shown": {"method": "elicitation/create", "params": FORM}}}
+    client.server.say(response(came.id, {"resultType": "complete", **shown}))
+    await client.taken()
+    for id, task, key in ((2, "t", "other"), (3, "u", "shown")):
+        client.ask(id, "tasks/update", {"taskId": task, "inputResponses": {key: YES}})
+        assert (await client.taken()).body["error"]["code"] == -32602
+    assert client.server.got == []
+    client.ask(4, "tasks/update", {"taskId": "t", "inputResponses": {"shown": YES}})
+    assert (await client.server.taken("tasks/update")).id == 4
 
 
 async def test_a_client_uses_no_id_of_the_gateways_own() -> None:

@@ -230,12 +230,18 @@ def test_a_question_before_the_first_message_reaches_no_client(place: Place) -> 
         assert any(b'"id":99' in line for line in client.errors)
 
 
+ASKED = {"q": {"method": "elicitation/create", "params": FORM}}
+ASKING = {"resultType": "complete", "taskId": "t", "status": "input_required", "inputRequests": ASKED}
+
+
 @pytest.mark.parametrize("method", ["tasks/update", "vendor/odd"])
 def test_a_secret_in_an_answer_to_a_task_reaches_no_server(place: Place, method: str) -> None:
     secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"[:36]
     done = {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "complete"}}
-    with place.gateway(server=place.server("modern", {method: [done]})) as client:
+    asked = {"jsonrpc": "2.0", "id": "ID", "result": ASKING}
+    with place.gateway(server=place.server("modern", {method: [done], "tasks/get": [asked]})) as client:
         client.begin(modern=True)
+        client.ask(4, "tasks/get", {"taskId": "t", "_meta": MODERN})
         for number, text, ended in ((5, secret, "error"), (6, "Tuesday", "result")):
             answers = {"q": {"action": "accept", "content": {"when": text}}}
             params = {"taskId": "t", "inputResponses": answers, "_meta": MODERN}
@@ -245,12 +251,15 @@ def test_a_secret_in_an_answer_to_a_task_reaches_no_server(place: Place, method:
 
 def test_a_client_that_cannot_ask_answers_no_task(place: Place) -> None:
     done = {"jsonrpc": "2.0", "id": "ID", "result": {"resultType": "complete"}}
+    asked = {"jsonrpc": "2.0", "id": "ID", "result": ASKING}
     cannot_ask = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
-    with place.gateway(server=place.server("modern", {"tasks/update": [done]})) as client:
+    replies = {"tasks/update": [done], "tasks/get": [asked]}
+    with place.gateway(server=place.server("modern", replies)) as client:
         client.begin(modern=True)
         answers = {"q": {"action": "accept", "content": {"ok": True}}}
-        for number, meta, ended in ((5, cannot_ask, "error"), (6, MODERN, "result")):
+        for number, meta, ended in ((5, cannot_ask, "error"), (7, MODERN, "result")):
+            client.ask(number, "tasks/get", {"taskId": "t", "_meta": meta})
             params = {"taskId": "t", "inputResponses": answers, "_meta": meta}
-            assert ended in client.ask(number, "tasks/update", params)
+            assert ended in client.ask(number + 1, "tasks/update", params)
     assert len([line for line in place.noted("line") if "inputResponses" in line]) == 1
-    assert len(place.recorded("refused")) == 1
+    assert len(place.recorded("refused")) == 2  # the question that it was not shown, and its answer

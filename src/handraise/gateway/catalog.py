@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from handraise.gateway.messages import Message
-from handraise.gateway.peers import SERVER_KEY
+from handraise.gateway.peers import SERVER_KEY, capabilities_in
 
 LISTS: Final = {
     "tools/list": ("tools", "name"),
@@ -188,7 +188,7 @@ def combine_discovery(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 def _common(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     capabilities: dict[str, Any] = {}
     for result in results.values():
-        _merge(capabilities, result.get("capabilities") or {})
+        _merge(capabilities, capabilities_in(result))
     told = [f"{name}:\n{text}" for name, result in results.items() if (text := result.get("instructions"))]
     return {"capabilities": capabilities, **({"instructions": "\n\n".join(told)} if told else {})}
 

@@ -101,7 +101,7 @@ class LegacyRelay(Relay):
             return message
         offered = {
             "protocolVersion": NOVEMBER if self.peer.revision in LEGACY else self.peer.revision,
-            "capabilities": add_modes(message.params.get("capabilities", {}), self.state.modes),
+            "capabilities": add_modes(self.peer.capabilities, self.state.modes),
         }
         return message.with_(params={**message.params, **offered})
 

@@ -472,6 +472,16 @@ def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [each for requests in found for each in requests.values() if isinstance(each, dict)]
 
 
+def questions_by_key(body: Mapping[str, Any], task: str) -> set[tuple[str, str]]:
+    """The questions of tasks in a message, by task and key. `task`: the one it is about if it names none."""
+    return {
+        (str(part.get("taskId", task)), key)
+        for part in _parts(body)
+        for key, asked in _object(part, "inputRequests").items()
+        if asked.get("method") == ELICIT
+    }
+
+
 def required_links(body: Mapping[str, Any]) -> list[Any]:
     """The data of every -32042 in a server's message: a response, or a task that failed."""
     return [error.get("data") for error in _errors(body) if error.get("code") == URL_REQUIRED]

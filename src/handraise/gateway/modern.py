@@ -175,8 +175,7 @@ class ModernRelay(Relay):
             probe.outcome = asyncio.get_running_loop().create_future()
             self.forward(probe)
             await asyncio.wait({probe.outcome})
-        asked = bool(self.state.client_modes(call.peer)) or not answers_questions(call.message)
-        passes = asked and place.source.can_go_on
+        passes = place.source.can_go_on and await self._may_have_asked(call)
         try:
             asking = await self.state.asking()
             await asking.note_unasked(self._asker(place.source, call.peer), call, passes=passes)
@@ -187,6 +186,17 @@ class ModernRelay(Relay):
             self._begin(call)
         else:
             self.end(call, error_response(call.message.id, -32602, _INVALID))
+
+    async def _may_have_asked(self, call: RelayedCall) -> bool:
+        """Whether the client may have got, in another process, the questions that it answers.
+
+        The attack: it invents an answer. Then it has no state of a round, or our desk asks such questions.
+        """
+        await self._read_guards()
+        if not answers_questions(call.message):
+            return True
+        by_client = bool(self.state.client_modes(call.peer)) and not self.state.needs_passkeys
+        return by_client and bool(call.message.params.get("requestState"))
 
     async def _go_on(self, call: RelayedCall, round_: RelayedRound) -> None:
         """Handle the client's retry. A round, and with it a guard's approval, is used once."""

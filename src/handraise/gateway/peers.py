@@ -80,10 +80,15 @@ def server_info_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
     return _object(_object(result.get("_meta")).get(SERVER_KEY)) or _object(result.get("serverInfo"))
 
 
+def capabilities_in(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The capabilities that a server declares. All of them are objects."""
+    declared = _object(result.get("capabilities"))
+    return {name: value for name, value in declared.items() if isinstance(value, Mapping)}
+
+
 def says_it_resumes(result: Mapping[str, Any]) -> bool:
     """Whether a server says that it continues calls after a restart."""
-    experimental = _object(_object(result.get("capabilities")).get("experimental"))
-    return RESUMES in experimental
+    return RESUMES in capabilities_in(result).get("experimental", {})
 
 
 def add_modes(capabilities: Mapping[str, Any], modes: Collection[Mode]) -> dict[str, Any]:
@@ -110,6 +115,12 @@ def is_modern(message: Message) -> bool:
     """Whether a message carries the envelope of 2026-07-28."""
     meta = message.params.get("_meta")
     return isinstance(meta, dict) and VERSION_KEY in meta
+
+
+def is_modern_server(message: Message) -> bool:
+    """Whether the response to `server/discover` is that of a modern server."""
+    supported = (message.result or {}).get("supportedVersions")
+    return isinstance(supported, list) and MODERN in supported
 
 
 def name_of(message: Message) -> str:

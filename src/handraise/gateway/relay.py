@@ -43,6 +43,7 @@ from handraise.gateway.messages import (
     error_response,
     id_key,
     notice,
+    questions_by_key,
     request,
     unknown_target,
 )
@@ -73,6 +74,7 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN: Final = 15.0
 """Seconds between two searches for calls whose process is gone."""
+_MOST_IN_TASKS: Final = 4096
 _OWN_IDS: Final = "handraise-"
 """The ids of our own requests begin so. The attack: a client uses such an id, and gets or loses what is ours."""
 _LEFT: Final = notice(CANCELLED, {"reason": "The client cancelled the request."})
@@ -100,6 +102,8 @@ class Relay:
         self._hints = ToolHints()
         self._fresh = count(1)
         self._tasks = TaskSet()
+        self._asked_in_tasks: dict[tuple[str, str], None] = {}
+        """The questions of tasks that the client got, by task and key."""
         link.on_message = self.from_server
         link.on_closed = self._lost
 
@@ -128,7 +132,7 @@ class Relay:
         if (why := _why_kept(message)) is not None:
             logger.warning("an answer of the client was not passed on: %s", why)
             self.end(call, error_response(message.id, -32602, why))
-        elif message.method not in NAMED and answers_questions(message) and not state.client_modes(call.peer):
+        elif message.method not in NAMED and not self._was_asked(message):
             self.run(self._refuse_answer(call), call)
         elif message.method == "tools/list" and state.may_park(call.peer):
             self.run(self._list_tools(call), call)
@@ -139,8 +143,23 @@ class Relay:
         else:
             self.forward(call)
 
+    def _was_asked(self, message: Message) -> bool:
+        """Whether the client got all questions that a request answers, as `tasks/update` does.
+
+        The attack: it answers a question of a task that the policy refused, or that it could not ask its person.
+        """
+        task = str(message.params.get("taskId", ""))
+        return all((task, key) in self._asked_in_tasks for key in _answers(message))
+
+    def _note_questions(self, message: Message, call: RelayedCall | None) -> None:
+        """Remember the questions of tasks that the client gets, but only the latest."""
+        task = "" if call is None else str(call.message.params.get("taskId", ""))
+        self._asked_in_tasks.update(dict.fromkeys(questions_by_key(message.body, task)))
+        while len(self._asked_in_tasks) > _MOST_IN_TASKS:
+            del self._asked_in_tasks[next(iter(self._asked_in_tasks))]
+
     async def _refuse_answer(self, call: RelayedCall) -> None:
-        """Record and refuse an answer from a client that cannot ask its person."""
+        """Record and refuse an answer to a question that the client did not get."""
         with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
             asker = self._asker(self._link.source_of(call.message), call.peer)
             await (await self.state.asking()).note_unasked(asker, call, passes=False)
@@ -350,12 +369,15 @@ class Relay:
         if why is not None:
             server = self._link.source_of(call.message).upstream.name
             message = text_result(call, REFUSED.format(server=server, why=why), failed=True)
+        else:
+            self._note_questions(message, call)
         self.end(call, message)
 
     async def _judge_notice(self, message: Message) -> None:
         call = find_call_of(self.calls, message)
         peer = self._peer_of(message) if call is None else call.peer
         if await self._why_refused(message, peer, [] if call is None else [call]) is None:
+            self._note_questions(message, call)
             self._pass_notice(message)
 
     async def _why_refused(self, message: Message, peer: Peer | None, calls: list[RelayedCall]) -> str | None:
@@ -510,16 +532,17 @@ def answers_questions(message: Message) -> bool:
     return bool(_answers(message))
 
 
-def _answers(message: Message) -> list[dict[str, Any]]:
-    """The answers to questions in a request. Other responses in it, as to sampling, have no action."""
+def _answers(message: Message) -> dict[str, dict[str, Any]]:
+    """The answers to questions in a request, by key. Other responses in it, as to sampling, have no action."""
     given = message.params.get("inputResponses")
-    responses = given.values() if isinstance(given, dict) else ()
-    return [each for each in responses if isinstance(each, dict) and "action" in each]
+    responses = given.items() if isinstance(given, dict) else ()
+    return {key: each for key, each in responses if isinstance(each, dict) and "action" in each}
 
 
 def _why_kept(message: Message) -> str | None:
     """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
-    contents = [plain(each["content"]) for each in _answers(message) if each.get("content") is not None]
+    answers = _answers(message).values()
+    contents = [plain(each["content"]) for each in answers if each.get("content") is not None]
     if any(is_too_long(each) for each in contents):
         return ANSWER_TOO_LONG
     findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]

@@ -35,7 +35,7 @@ from handraise.gateway.messages import (
     response,
     unknown_target,
 )
-from handraise.gateway.peers import envelope_of, server_info_in
+from handraise.gateway.peers import capabilities_in, envelope_of, server_info_in
 from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
 
@@ -137,7 +137,7 @@ class ServerRouter:
             self.on_message(next(iter(answers.values())).with_(id=message.id))
             return
         for name, result in good.items():
-            self._capabilities[name] = result.get("capabilities") or {}
+            self._capabilities[name] = capabilities_in(result)
             self._sources[name].claimed = server_info_in(result)
             self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
         combine = combine_hello if message.method == "initialize" else combine_discovery

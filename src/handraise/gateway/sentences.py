@@ -73,8 +73,8 @@ ANSWER_KEPT: Final = (
 )
 ANSWER_TOO_LONG: Final = "An answer is longer than 256 KiB. It was not sent to the server."
 UNASKED: Final = (
-    "This answers a question that the user was not asked, and this client cannot ask them. It was not sent to the "
-    "server."
+    "This answers a question that this client did not get through this gateway. It was not sent to the server. Read "
+    "the task again."
 )
 CANNOT_ASK: Final = (
     "A question of the server could not be shown to the user, because their Handraise is not set up correctly; the "

@@ -71,6 +71,11 @@ class GatewayState:
         """Whether a guard or a passkey may send a call to our desk. True until the guards are read."""
         return self._guards is None or bool(self._guards) or self._passkey
 
+    @property
+    def needs_passkeys(self) -> bool:
+        """Whether some questions need a passkey. Known once the guards are read."""
+        return self._passkey
+
     async def guards(self) -> tuple[GuardRule, ...]:
         """The user's own guards. SetupError when their configuration cannot be read; then no call may pass."""
         if self._guards is None:

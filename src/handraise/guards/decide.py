@@ -345,14 +345,15 @@ class DeclinePause:
         """Remember a decline."""
         if self._seconds <= 0:
             return
-        self._until.pop((person, tool), None)  # to the end, after those that expire sooner
-        self._until[person, tool] = self._clock() + self._seconds
+        key = person, folded(tool)
+        self._until.pop(key, None)  # to the end, after those that expire sooner
+        self._until[key] = self._clock() + self._seconds
         while len(self._until) > _MOST:
             del self._until[next(iter(self._until))]
 
     def require_over(self, person: str, tool: str) -> None:
         """Refuse a call that comes too soon after a decline."""
-        left = self._until.get((person, tool), 0.0) - self._clock()
+        left = self._until.get((person, folded(tool)), 0.0) - self._clock()
         if left > 0:
             raise GuardRefused(
                 f"The person declined {tool} a moment ago and is not asked again for {math.ceil(left)} seconds. "

@@ -14,7 +14,7 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_
 from handraise.desks.scripted import Line
 from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.messages import Message, notice, request, response
-from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, VERSION_KEY
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
@@ -136,3 +136,29 @@ async def test_a_client_that_lost_patience_with_discovery_goes_on_with_initializ
     answered = await client.taken()
     assert answered.id == "call"
     assert answered.result == done
+
+
+class OddServer(WireServer):
+    """A server whose capabilities are no objects."""
+
+    def hello(self, message: Message) -> Message | None:
+        hello = super().hello(message)
+        if hello is None or hello.result is None:
+            return hello
+        odd = {"tools": True, "logging": 7, "resources": ["x"]} if message.id == "hello" else 7
+        return hello.with_(result={**hello.result, "capabilities": odd})
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy-client", "modern-client"])
+@pytest.mark.parametrize("first", ["hello", "other"], ids=["members", "number"])
+async def test_a_server_with_odd_capabilities_is_served_all_the_same(modern: bool, first: str) -> None:
+    server = OddServer(modern=not modern)
+    client = WireClient(modern=modern, behind=not modern, link=EraLink(server))
+    envelope = {"protocolVersion": "2025-11-25", "capabilities": None, "clientInfo": {"name": "c"}}
+    client.ask(first, "server/discover" if modern else "initialize", envelope)
+    client.ask(2, "tools/call", {"name": "x"}, **{LOG_LEVEL_KEY: "info"})
+    came = await server.taken("tools/call")
+    server.say(response(came.id, {"content": []}))
+    answers = [await client.taken(), await client.taken()]
+    assert {each.id for each in answers} == {first, 2}
+    assert all(each.result is not None for each in answers)

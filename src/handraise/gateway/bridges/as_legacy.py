@@ -38,6 +38,8 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
+    capabilities_in,
+    is_modern_server,
     says_it_resumes,
     server_info_in,
 )
@@ -65,7 +67,7 @@ def hello(discovered: Mapping[str, Any], version: str) -> dict[str, Any]:
     """The result of `server/discover` as a result of `initialize`."""
     told = {
         "protocolVersion": version,
-        "capabilities": {"logging": {}, **(discovered.get("capabilities") or {})},
+        "capabilities": {"logging": {}, **capabilities_in(discovered)},
         "serverInfo": server_info_in(discovered) or {"name": "unknown", "version": ""},
     }
     return {**told, "instructions": discovered["instructions"]} if "instructions" in discovered else told
@@ -87,11 +89,9 @@ class Subscriptions:
         self._open: Id | None = None
         self._fresh = count(1)
 
-    def offered(self, capabilities: Mapping[str, Any]) -> None:
+    def offered(self, capabilities: Mapping[str, Mapping[str, Any]]) -> None:
         """Note for which lists the server announces changes."""
-        self._lists = [
-            kind for name, kind in _LISTS.items() if (capabilities.get(name) or {}).get("listChanged")
-        ]
+        self._lists = [kind for name, kind in _LISTS.items() if capabilities.get(name, {}).get("listChanged")]
 
     def change(self, uri: str, *, add: bool) -> None:
         """Subscribe to a resource, or unsubscribe."""
@@ -220,10 +220,10 @@ class AsLegacy(Bridge):
 
     def _discovered(self, call: RoundCall, message: Message) -> None:
         result = message.result
-        if result is None or MODERN not in result.get("supportedVersions", ()):
+        if result is None or not is_modern_server(message):
             self.on_message(self._refusal.with_(id=call.message.id))
             return
-        self._listening.offered(result.get("capabilities") or {})
+        self._listening.offered(capabilities_in(result))
         told = hello(result, self._version)
         answer = response(call.message.id, told)
         answer.source = message.source

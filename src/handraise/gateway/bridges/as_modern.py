@@ -45,6 +45,7 @@ from handraise.gateway.peers import (
     LOG_LEVEL_KEY,
     MODERN,
     NOVEMBER,
+    capabilities_in,
 )
 from handraise.gateway.sentences import NOT_OPENED
 from handraise.gateway.tasks import TaskSet
@@ -95,7 +96,7 @@ class Handshake:
     def set_level(self, message: Message, id: Id) -> None:
         """Send `logging/setLevel` with this id when a request wants another log level."""
         level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
-        has_log = self.hello is not None and "logging" in (self.hello.get("capabilities") or {})
+        has_log = self.hello is not None and "logging" in capabilities_in(self.hello)
         if has_log and level is not None and level != self._level:
             self._level = level
             self._link.send(request(id, "logging/setLevel", {"level": level}))

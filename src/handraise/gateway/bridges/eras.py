@@ -9,7 +9,7 @@ from handraise.gateway.bridges.as_legacy import AsLegacy
 from handraise.gateway.bridges.as_modern import AsModern
 from handraise.gateway.links import Bridge, Link
 from handraise.gateway.messages import ACCOUNT_NEEDED, Message, error_response, request
-from handraise.gateway.peers import MODERN, is_modern, says_it_resumes
+from handraise.gateway.peers import is_modern, is_modern_server, says_it_resumes
 
 DISCOVER: Final = "server/discover"
 PATIENCE: Final = 15.0
@@ -84,9 +84,9 @@ class EraLink(Bridge):
         if probe.method != DISCOVER:
             needs = AsLegacy(self._link, message) if message.result is None else self._link
         elif self._client_is_modern:
-            needs = self._link if _is_modern_server(message) else AsModern(self._link)
+            needs = self._link if is_modern_server(message) else AsModern(self._link)
         else:  # it fell back meanwhile
-            needs = AsLegacy(self._link, _UNSUPPORTED) if _is_modern_server(message) else self._link
+            needs = AsLegacy(self._link, _UNSUPPORTED) if is_modern_server(message) else self._link
         if needs is self._link and probe is first:
             self._go_on(needs)
             self.on_message(message)
@@ -117,12 +117,6 @@ class EraLink(Bridge):
         waiting, self._waiting, self._first, self._probe = self._waiting, [], None, None
         for message in (*messages, *waiting):
             to.send(message)
-
-
-def _is_modern_server(message: Message) -> bool:
-    """Whether the response to `server/discover` is that of a modern server."""
-    supported = (message.result or {}).get("supportedVersions")
-    return isinstance(supported, list) and MODERN in supported
 
 
 def _wants_account(message: Message) -> bool:

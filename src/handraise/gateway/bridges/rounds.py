@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from handraise.gateway.messages import Id, Message
-from handraise.gateway.peers import LOG_LEVEL_KEY, PREFIX, SERVER_KEY, call_identity, params_without_round
+from handraise.gateway.peers import (
+    LOG_LEVEL_KEY,
+    PREFIX,
+    SERVER_KEY,
+    call_identity,
+    capabilities_in,
+    params_without_round,
+)
 
 _PATIENCE: Final = 25.0
 """Seconds that a retry waits for a browser flow before the call is made again."""
@@ -162,7 +169,7 @@ def as_modern_result(method: str | None, result: Mapping[str, Any]) -> dict[str,
 
 def as_discover_result(hello: Mapping[str, Any]) -> dict[str, Any]:
     """The result of `initialize` as a result of `server/discover`."""
-    told: dict[str, Any] = {"capabilities": hello.get("capabilities") or {}}
+    told: dict[str, Any] = {"capabilities": capabilities_in(hello)}
     if "instructions" in hello:
         told["instructions"] = hello["instructions"]
     if "serverInfo" in hello:
