@@ -119,7 +119,7 @@ async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> Non
         await here.says("Field 4 of 9", "2026-07-28")
         await here.says("Stands now: 3, suggested. An empty line keeps it", "")
         await here.says("Field 6 of 9", "!clear")
-        await here.says("Field 7 of 9: Is it urgent?. required.", "no")
+        await here.says("Field 7 of 9: Is it urgent? required.", "no")
         await here.says("2. Medium", "2")
         await here.says("numbers, with commas between them", "1, 2")
         review = await here.reads("Write send")
@@ -218,13 +218,22 @@ async def test_help_names_every_command_and_a_wrong_one_is_no_answer() -> None:
 
 
 @pytest.mark.shows("F9", "D4")
-async def test_a_form_without_fields_wants_the_word_yes() -> None:
+@pytest.mark.parametrize(("word", "answer"), [("yes", Accepted({})), ("no", Declined())])
+async def test_a_form_without_fields_wants_a_yes_or_a_no(word: str, answer: object) -> None:
     async with talk(form_question("Delete 47 files?", EMPTY)) as here:
-        await here.says("Write yes", "", "y", "accept")
-        for _ in range(3):
+        await here.says("Write yes or no", "", "accept")
+        for _ in range(2):
             await here.reads("Nothing was decided.")
-        here.writes("yes")
-        assert (await here.decision()).answer == Accepted({})
+        here.writes(word)
+        assert (await here.decision()).answer == answer
+
+
+async def test_a_date_is_shown_in_words_before_it_is_sent() -> None:
+    day = Form.by_hand(Text("day", format="date"), Text("at", format="date-time"))
+    async with talk(form_question(form=day)) as here:
+        await here.says("Answer:", "2026-07-28", "2026-07-28T14:30:00Z")
+        await here.reads("1. Day: Tuesday, 28 July 2026")
+        await here.reads("2. At: Tuesday, 28 July 2026, 14:30 (UTC")
 
 
 @pytest.mark.shows("D4")

@@ -93,10 +93,8 @@ class LineDesk:
         self._queue.show(waiting.id)
         try:
             match shown.kind:
-                case "confirm":
+                case "confirm" | "plain":
                     await self._confirm(waiting, shown)
-                case "plain":
-                    await self._consent(waiting, shown, self._language("yes"), Accepted({}))
                 case "form":
                     await self._form(waiting, shown)
                 case "link" | "browsing":
@@ -113,7 +111,6 @@ class LineDesk:
     async def _confirm(self, waiting: Waiting, shown: Presentation) -> None:
         assert isinstance(waiting.question, FormQuestion)
         confirms = waiting.question.confirms
-        assert confirms is not None
         for button in shown.buttons:
             if button.words is not None:
                 self._say(str(button))
@@ -123,8 +120,10 @@ class LineDesk:
             )
             if answer is None:
                 self._say(self._language("nothing_was_decided"))
-            else:
+            elif confirms is not None:
                 self._decide(waiting, Accepted({confirms: answer == YES}))
+            else:
+                self._decide(waiting, Accepted({}) if answer == YES else Declined())
 
     async def _form(self, waiting: Waiting, shown: Presentation) -> None:
         assert isinstance(waiting.question, FormQuestion)
@@ -166,7 +165,7 @@ class LineDesk:
     ) -> int:
         """Ask for one field until what stands in it fits. How far to go from here: 1, or -1 for back."""
         field, each, language = form.fields[at], shown.fields[at], self._language
-        stands = _stands(field, each, entries.get(field.name), language)
+        stands = _stands(each, entries.get(field.name), language)
         first = suggest(form, waiting.question.hints.last_answer).get(field.name)
         if stands and entries[field.name] == first:
             stands += f", {language('last_answer' if each.answered else 'suggested')}"
@@ -387,7 +386,9 @@ def _describe(
     """A field, its hint, its options, and what stands in it."""
     required = language("required" if shown.required else "optional")
     said = "; ".join(filter(None, (required, shown.hint)))
-    yield f"{language('field_of', number=at + 1, count=total)}: {shown.label}. {said}."
+    label = str(shown.label)
+    stop = "" if label.endswith(("?", "!", ".", ":")) else "."
+    yield f"{language('field_of', number=at + 1, count=total)}: {label}{stop} {said}."
     if shown.objection is not None:
         yield f"{language('server_objects')} “{shown.objection}”"
     if shown.description is not None:
@@ -410,12 +411,12 @@ def _listed(shown: ShownField, wanted: set[str] | None) -> Iterator[str]:
             yield f"  {number}. {option.label}"
 
 
-def _stands(field: Field, shown: ShownField, entry: Entry | None, language: Language) -> str:
+def _stands(shown: ShownField, entry: Entry | None, language: Language) -> str:
     if entry is None:
         return ""
     if shown.kind == "flag":
         return language("yes" if entry == YES else "no")
-    return spoken(field, entry, language) or in_words(shown, entry, language)
+    return in_words(shown, entry, language)
 
 
 def _summary(shown: Presentation, filled: Filled, language: Language) -> Iterator[str]:
