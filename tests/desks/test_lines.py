@@ -11,7 +11,7 @@ from importlib import import_module
 
 import pytest
 from tests.desks.questions import form_question, link_question
-from tests.desks.terminal.sitting import Browser, Patient, Stopped
+from tests.desks.terminal.sitting import Browser, Patient, Stopped, nothing_known
 from tests.desks.terminal.test_layout import HOSTILE
 
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
@@ -20,7 +20,7 @@ from handraise.desks.waiting import Cause
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
-from handraise.urls import NotOpened
+from handraise.urls import Hindrance, NotOpened
 
 ONE = Form.by_hand(Text("name", title="Your name", min_length=2))
 EMPTY = Form.by_hand()
@@ -67,14 +67,18 @@ class Talk:
 
 @asynccontextmanager
 async def talk(
-    *questions: Waiting, clock: Callable[[], float] | None = None, browser: Browser | None = None
+    *questions: Waiting,
+    clock: Callable[[], float] | None = None,
+    browser: Browser | None = None,
+    hindered: Callable[[], Hindrance | None] = nothing_known,
 ) -> AsyncIterator[Talk]:
     clock = clock or Patient()
     queue = Queue(clock)
     asked = [asyncio.create_task(queue.put(question)) for question in questions]
     await asyncio.sleep(0)
     here = Talk(queue, asked, asyncio.current_task())  # type: ignore[arg-type]
-    desk = LineDesk(queue, here.input, here.output, clock=clock, opener=browser or Browser())
+    opener = browser or Browser()
+    desk = LineDesk(queue, here.input, here.output, clock=clock, opener=opener, hindered=hindered)
     here.desk = asyncio.create_task(desk.run())
     try:
         yield here
@@ -414,3 +418,15 @@ async def test_help_is_about_what_is_asked() -> None:
         await here.says("Write yes or no", "?")
         said = await here.reads("lets notes ask no more")
         assert "!back" not in said
+
+
+@pytest.mark.shows("L5")
+async def test_where_no_browser_can_be_opened_one_word_answers_a_link() -> None:
+    browser = Browser()
+    async with talk(
+        link_question("https://example.com/start"), browser=browser, hindered=lambda: "ssh"
+    ) as here:
+        await here.reads("open the link in the browser there")
+        await here.says("Write opened", "opened")
+        assert (await here.decision()).answer == Accepted(None)
+        assert browser.opened == []

@@ -34,7 +34,7 @@ from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.urls import Inspection, open_url
+from handraise.urls import Hindrance, Inspection, known_hindrance, open_url
 
 LONGEST = 100_000
 COMMANDS = "?, !decline, !cancel, !block"
@@ -57,12 +57,15 @@ class LineDesk:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
+        hindered: Callable[[], Hindrance | None] = known_hindrance,
         code: AnswerCode | None = None,
         language: Language = ENGLISH,
     ) -> None:
         self._queue = queue
         self._language = language
-        self._session = TerminalSession(queue, clock=clock, opener=opener, code=code, language=language)
+        self._session = TerminalSession(
+            queue, clock=clock, opener=opener, hindered=hindered, code=code, language=language
+        )
         self._reader = TypedLines(queue, input)
         self._output = output
         self._offered: set[int] = set()
@@ -245,6 +248,9 @@ class LineDesk:
         while waiting.passkey:  # not even opened: that would be consent
             self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
             await self._ask(waiting, shown, COMMANDS)
+        if (hindered := self._session.hindrance()) is not None:
+            self._say(hindered)
+            await self._consent(waiting, shown, language("word_opened"), Accepted(None))
         await self._word(waiting, shown, language("word_open"))
         hindered = await self._session.open(link)
         if hindered is not None:
