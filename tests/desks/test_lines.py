@@ -11,7 +11,7 @@ from importlib import import_module
 
 import pytest
 from tests.desks.questions import form_question, link_question
-from tests.desks.terminal.sitting import Browser, Patient, Stopped
+from tests.desks.terminal.sitting import Browser, Patient, Stopped, nothing_known
 from tests.desks.terminal.test_layout import HOSTILE
 
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
@@ -20,7 +20,7 @@ from handraise.desks.waiting import Cause
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
-from handraise.urls import NotOpened
+from handraise.urls import Hindrance, NotOpened
 
 ONE = Form.by_hand(Text("name", title="Your name", min_length=2))
 EMPTY = Form.by_hand()
@@ -67,14 +67,18 @@ class Talk:
 
 @asynccontextmanager
 async def talk(
-    *questions: Waiting, clock: Callable[[], float] | None = None, browser: Browser | None = None
+    *questions: Waiting,
+    clock: Callable[[], float] | None = None,
+    browser: Browser | None = None,
+    hindered: Callable[[], Hindrance | None] = nothing_known,
 ) -> AsyncIterator[Talk]:
     clock = clock or Patient()
     queue = Queue(clock)
     asked = [asyncio.create_task(queue.put(question)) for question in questions]
     await asyncio.sleep(0)
     here = Talk(queue, asked, asyncio.current_task())  # type: ignore[arg-type]
-    desk = LineDesk(queue, here.input, here.output, clock=clock, opener=browser or Browser())
+    opener = browser or Browser()
+    desk = LineDesk(queue, here.input, here.output, clock=clock, opener=opener, hindered=hindered)
     here.desk = asyncio.create_task(desk.run())
     try:
         yield here
@@ -119,7 +123,7 @@ async def test_every_field_is_asked_in_turn_reviewed_and_sent_by_a_word() -> Non
         await here.says("Field 4 of 9", "2026-07-28")
         await here.says("Stands now: 3, suggested. An empty line keeps it", "")
         await here.says("Field 6 of 9", "!clear")
-        await here.says("Field 7 of 9: Is it urgent?. required.", "no")
+        await here.says("Field 7 of 9: Is it urgent? required.", "no")
         await here.says("2. Medium", "2")
         await here.says("numbers, with commas between them", "1, 2")
         review = await here.reads("Write send")
@@ -218,13 +222,22 @@ async def test_help_names_every_command_and_a_wrong_one_is_no_answer() -> None:
 
 
 @pytest.mark.shows("F9", "D4")
-async def test_a_form_without_fields_wants_the_word_yes() -> None:
+@pytest.mark.parametrize(("word", "answer"), [("yes", Accepted({})), ("no", Declined())])
+async def test_a_form_without_fields_wants_a_yes_or_a_no(word: str, answer: object) -> None:
     async with talk(form_question("Delete 47 files?", EMPTY)) as here:
-        await here.says("Write yes", "", "y", "accept")
-        for _ in range(3):
+        await here.says("Write yes or no", "", "accept")
+        for _ in range(2):
             await here.reads("Nothing was decided.")
-        here.writes("yes")
-        assert (await here.decision()).answer == Accepted({})
+        here.writes(word)
+        assert (await here.decision()).answer == answer
+
+
+async def test_a_date_is_shown_in_words_before_it_is_sent() -> None:
+    day = Form.by_hand(Text("day", format="date"), Text("at", format="date-time"))
+    async with talk(form_question(form=day)) as here:
+        await here.says("Answer:", "2026-07-28", "2026-07-28T14:30:00Z")
+        await here.reads("1. Day: Tuesday, 28 July 2026")
+        await here.reads("2. At: Tuesday, 28 July 2026, 14:30 (UTC")
 
 
 @pytest.mark.shows("D4")
@@ -405,3 +418,15 @@ async def test_help_is_about_what_is_asked() -> None:
         await here.says("Write yes or no", "?")
         said = await here.reads("lets notes ask no more")
         assert "!back" not in said
+
+
+@pytest.mark.shows("L5")
+async def test_where_no_browser_can_be_opened_one_word_answers_a_link() -> None:
+    browser = Browser()
+    async with talk(
+        link_question("https://example.com/start"), browser=browser, hindered=lambda: "ssh"
+    ) as here:
+        await here.reads("open the link in the browser there")
+        await here.says("Write opened", "opened")
+        assert (await here.decision()).answer == Accepted(None)
+        assert browser.opened == []

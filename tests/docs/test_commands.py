@@ -49,7 +49,7 @@ TYPED = {
     "handraise demo --desk web": [("model calls", "\x03")],
     "handraise gateway install --client cl": [("[y/N]", "y")],
     "handraise inbox --terminal --all": [("Questions appear", "\x03")],
-    "handraise inbox --tray": [("Your tray is at", "\x03")],
+    "handraise inbox --tray": [("Your tray opens", "\x03")],
     "handraise ledger show --follow": [("asked", "\x03")],
 }
 """What is waited for and typed in a terminal, by how the command begins. The third control character ends a command."""

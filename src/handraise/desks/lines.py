@@ -34,7 +34,7 @@ from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.urls import Inspection, open_url
+from handraise.urls import Hindrance, Inspection, known_hindrance, open_url
 
 LONGEST = 100_000
 COMMANDS = "?, !decline, !cancel, !block"
@@ -57,12 +57,15 @@ class LineDesk:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
+        hindered: Callable[[], Hindrance | None] = known_hindrance,
         code: AnswerCode | None = None,
         language: Language = ENGLISH,
     ) -> None:
         self._queue = queue
         self._language = language
-        self._session = TerminalSession(queue, clock=clock, opener=opener, code=code, language=language)
+        self._session = TerminalSession(
+            queue, clock=clock, opener=opener, hindered=hindered, code=code, language=language
+        )
         self._reader = TypedLines(queue, input)
         self._output = output
         self._offered: set[int] = set()
@@ -93,10 +96,8 @@ class LineDesk:
         self._queue.show(waiting.id)
         try:
             match shown.kind:
-                case "confirm":
+                case "confirm" | "plain":
                     await self._confirm(waiting, shown)
-                case "plain":
-                    await self._consent(waiting, shown, self._language("yes"), Accepted({}))
                 case "form":
                     await self._form(waiting, shown)
                 case "link" | "browsing":
@@ -113,7 +114,6 @@ class LineDesk:
     async def _confirm(self, waiting: Waiting, shown: Presentation) -> None:
         assert isinstance(waiting.question, FormQuestion)
         confirms = waiting.question.confirms
-        assert confirms is not None
         for button in shown.buttons:
             if button.words is not None:
                 self._say(str(button))
@@ -123,8 +123,10 @@ class LineDesk:
             )
             if answer is None:
                 self._say(self._language("nothing_was_decided"))
-            else:
+            elif confirms is not None:
                 self._decide(waiting, Accepted({confirms: answer == YES}))
+            else:
+                self._decide(waiting, Accepted({}) if answer == YES else Declined())
 
     async def _form(self, waiting: Waiting, shown: Presentation) -> None:
         assert isinstance(waiting.question, FormQuestion)
@@ -166,7 +168,7 @@ class LineDesk:
     ) -> int:
         """Ask for one field until what stands in it fits. How far to go from here: 1, or -1 for back."""
         field, each, language = form.fields[at], shown.fields[at], self._language
-        stands = _stands(field, each, entries.get(field.name), language)
+        stands = _stands(each, entries.get(field.name), language)
         first = suggest(form, waiting.question.hints.last_answer).get(field.name)
         if stands and entries[field.name] == first:
             stands += f", {language('last_answer' if each.answered else 'suggested')}"
@@ -246,6 +248,9 @@ class LineDesk:
         while waiting.passkey:  # not even opened: that would be consent
             self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
             await self._ask(waiting, shown, COMMANDS)
+        if (hindered := self._session.hindrance()) is not None:
+            self._say(hindered)
+            await self._consent(waiting, shown, language("word_opened"), Accepted(None))
         await self._word(waiting, shown, language("word_open"))
         hindered = await self._session.open(link)
         if hindered is not None:
@@ -387,7 +392,9 @@ def _describe(
     """A field, its hint, its options, and what stands in it."""
     required = language("required" if shown.required else "optional")
     said = "; ".join(filter(None, (required, shown.hint)))
-    yield f"{language('field_of', number=at + 1, count=total)}: {shown.label}. {said}."
+    label = str(shown.label)
+    stop = "" if label.endswith(("?", "!", ".", ":")) else "."
+    yield f"{language('field_of', number=at + 1, count=total)}: {label}{stop} {said}."
     if shown.objection is not None:
         yield f"{language('server_objects')} “{shown.objection}”"
     if shown.description is not None:
@@ -410,12 +417,12 @@ def _listed(shown: ShownField, wanted: set[str] | None) -> Iterator[str]:
             yield f"  {number}. {option.label}"
 
 
-def _stands(field: Field, shown: ShownField, entry: Entry | None, language: Language) -> str:
+def _stands(shown: ShownField, entry: Entry | None, language: Language) -> str:
     if entry is None:
         return ""
     if shown.kind == "flag":
         return language("yes" if entry == YES else "no")
-    return spoken(field, entry, language) or in_words(shown, entry, language)
+    return in_words(shown, entry, language)
 
 
 def _summary(shown: Presentation, filled: Filled, language: Language) -> Iterator[str]:

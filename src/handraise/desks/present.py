@@ -11,7 +11,9 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Any, Literal, TypeAlias
 
 from handraise.desks.fill import Filled
@@ -487,13 +489,18 @@ def odd_reasons(filled: Filled, fields: Sequence[ShownField], language: Language
 
 
 def in_words(field: ShownField, value: Any, language: Language) -> str:
-    """A value in the person's words: the title of an option, yes or no, a number in their language."""
+    """A value in the person's words: the title of an option, yes or no, a number or a date in their language."""
     if isinstance(value, bool):
         return language("yes" if value else "no")
     if isinstance(value, int | float):
         return language.number(value)
     if isinstance(value, list) and not value:
         return language("none_of_these")
+    with suppress(ValueError):  # a server may suggest what is no date
+        if field.kind == "date":
+            return language.day(date.fromisoformat(value))
+        if field.kind == "date-time":
+            return language.moment(datetime.fromisoformat(value))
     titles = {option.value: str(option.label) for option in field.options}
     chosen = value if isinstance(value, list) else [value]
     return ", ".join(titles.get(each) or str(UntrustedText(str(each))) for each in chosen)

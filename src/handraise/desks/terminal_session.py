@@ -16,7 +16,7 @@ from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
 from handraise.desks.waiting import Decision, DeskAnswer, Key, Waiting, batch_key, batch_of, noting_no
 from handraise.display import for_line
 from handraise.questions import FormQuestion
-from handraise.urls import Inspection, NotOpened, open_url
+from handraise.urls import HINDRANCES, Hindrance, Inspection, NotOpened, known_hindrance, open_url
 
 DESK = "terminal"
 """What this desk is called in decisions."""
@@ -33,15 +33,17 @@ class TerminalSession:
         *,
         clock: Callable[[], float] = time.monotonic,
         opener: Callable[..., object] = open_url,
+        hindered: Callable[[], Hindrance | None] = known_hindrance,
         code: AnswerCode | None = None,
         language: Language = ENGLISH,
         printed: Callable[[], list[str]] = list,
     ) -> None:
-        """`printed` tells what programs wrote while the desk had the screen."""
+        """`hindered` tells why no link can be opened here. `printed` tells what programs wrote meanwhile."""
         self.queue = queue
         self.language = language
         self.quiet = TypeAhead(clock)
         self._opener = opener
+        self._hindered = hindered
         self._code = code
         self.printed = printed
         self._mine: set[str] = set()
@@ -144,9 +146,19 @@ class TerminalSession:
         if not isinstance(outcome, NotOpened):
             return None
         why = self.language.sentence(outcome.sentence)
-        if outcome.href is not None:
-            self._lines.append(f"{why}\n{for_line(outcome.href, limit=len(outcome.href))}")
+        self.leave_link(outcome.href, why)
         return why
+
+    def hindrance(self) -> str | None:
+        """Why no link can be opened here, if that is known before a try."""
+        reason = self._hindered()
+        return None if reason is None else self.language.sentence(HINDRANCES[reason])
+
+    def leave_link(self, href: str | None, why: str) -> None:
+        """Leave a link on the ordinary screen, where it can be copied."""
+        line = "" if href is None else f"{why}\n{for_line(href, limit=len(href))}"
+        if line and line not in self._lines:
+            self._lines.append(line)
 
     def take_lines(self) -> list[str]:
         """What to leave on the ordinary screen, once."""

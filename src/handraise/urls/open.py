@@ -73,9 +73,20 @@ def open_url(
     if not href.startswith(("https://", "http://")):
         return NotOpened("not_web", None)
     environment = os.environ if environment is None else environment
-    if "SSH_CONNECTION" in environment or "SSH_TTY" in environment:
-        return NotOpened("ssh", href)
+    if (hindrance := known_hindrance(environment, platform)) is not None:
+        return NotOpened(hindrance, href)
     return _open(href, environment, platform, patience)
+
+
+def known_hindrance(
+    environment: Mapping[str, str] | None = None, platform: str = sys.platform
+) -> Hindrance | None:
+    """What keeps every link from being opened here; None when only a try can tell."""
+    environment = os.environ if environment is None else environment
+    if "SSH_CONNECTION" in environment or "SSH_TTY" in environment:
+        return "ssh"
+    found = find_opener(environment, platform)
+    return "no_display" if found == "no_display" else "no_opener" if found == "no_opener" else None
 
 
 def open_file(file: Path, *, platform: str = sys.platform) -> Opened | NotOpened:

@@ -15,7 +15,7 @@ from handraise.desks.control import AnswerCode
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.terminal.app import DeskApp
 from handraise.desks.terminal_session import TerminalSession
-from handraise.urls import Inspection, NotOpened, Opened
+from handraise.urls import Hindrance, Inspection, NotOpened, Opened
 
 _wait.SLEEP_GRANULARITY = 0.004  # look five times as often whether the screen is idle
 _wait.SLEEP_IDLE = 0.0004
@@ -52,6 +52,10 @@ class Browser:
     def __call__(self, link: Inspection) -> Opened | NotOpened:
         self.opened.append(link.href)
         return self._hindrance or Opened(link.href or "")
+
+
+def nothing_known() -> None:
+    """Nothing hinders a browser here that could be known before a try."""
 
 
 class Sitting:
@@ -135,6 +139,7 @@ async def sitting(
     size: tuple[int, int] = (80, 24),
     clock: Callable[[], float] | None = None,
     browser: Browser | None = None,
+    hindered: Callable[[], Hindrance | None] = nothing_known,
     queue: Queue | None = None,
     code: AnswerCode | None = None,
     language: Language = ENGLISH,
@@ -145,7 +150,14 @@ async def sitting(
     asked = [asyncio.create_task(queue.put(question)) for question in questions]
     await asyncio.sleep(0)
     app = DeskApp(
-        TerminalSession(queue, clock=clock, opener=browser or Browser(), code=code, language=language)
+        TerminalSession(
+            queue,
+            clock=clock,
+            opener=browser or Browser(),
+            hindered=hindered,
+            code=code,
+            language=language,
+        )
     )
     async with app.run_test(size=size) as pilot:
         here = Sitting(app, pilot, queue, asked)

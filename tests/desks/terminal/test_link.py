@@ -105,6 +105,17 @@ async def test_where_no_browser_can_be_opened_the_person_is_told_and_opens_it_or
 
 
 @pytest.mark.shows("L5")
+async def test_where_no_browser_can_be_opened_one_key_answers_a_link() -> None:
+    browser, url = Browser(), "https://example.com/start"
+    async with sitting(link_question(url), browser=browser, hindered=lambda: "ssh") as here:
+        await here.sees("open the link in the browser there", "I opened it  F5", "F5 says that you opened it")
+        await here.press("f5")
+        assert (await here.decision()).answer == Accepted(None)
+        assert browser.opened == []
+        assert url in "\n".join(here.app.session.take_lines())  # left where it can be copied
+
+
+@pytest.mark.shows("L5")
 async def test_consent_waits_until_the_end_of_a_long_link_was_in_sight() -> None:
     browser, url = Browser(), "https://example.com/" + "path/" * 400 + "end"
     async with sitting(link_question(url), browser=browser) as here:

@@ -183,6 +183,20 @@ async def test_a_field_that_is_being_corrected_is_not_called_wrong_any_more(room
     await expect(person.page.locator("#f0")).not_to_have_attribute("aria-invalid", "true")
 
 
+@pytest.mark.shows("D10")
+async def test_the_keyboard_begins_at_the_question(room: Room) -> None:
+    await room.put(samples.confirm(), samples.form())
+    person = await room.come_in()
+    await person.click_question()
+    for control in (".who > summary", "button[value=yes]"):
+        await person.page.keyboard.press("Tab")
+        await expect(person.page.locator(control)).to_be_focused()
+    await person.page.go_back()
+    await person.click_question(1)
+    await expect(person.page.locator("h1")).to_be_focused()
+    assert await person.page.evaluate("window.scrollY") == 0
+
+
 @pytest.mark.shows("D1")
 async def test_a_guard_is_named_above_its_words(room: Room) -> None:
     await room.put(samples.confirm("a", guard=True), samples.confirm("b"))

@@ -502,7 +502,11 @@ class LinkScreen(QuestionScreen):
 
     def __init__(self, together: tuple[Waiting, ...], session: TerminalSession) -> None:
         super().__init__(together, session)
-        self._stage = "browsing" if self.waiting.browsing else "asking"
+        opens = self.may_be_opened and not self.waiting.browsing
+        self._hindered = session.hindrance() if opens else None
+        self._stage = (
+            "browsing" if self.waiting.browsing else "asking" if self._hindered is None else "by hand"
+        )
 
     @property
     def may_be_opened(self) -> bool:
@@ -514,16 +518,22 @@ class LinkScreen(QuestionScreen):
         if not self.may_be_opened and not self.waiting.browsing:
             yield Row(self.language("danger"), self.language("cannot_be_opened"), classes="warning danger")
         yield from super().content()
-        yield Plain(id="opening")
+        yield Plain(self._hindered or "", id="opening", classes="said" if self._hindered else "")
 
     def acts(self) -> Iterator[ActButton]:
         for act in super().acts():
+            if act.key == "F5" and self._hindered is not None:
+                yield ActButton("F5", self.language("i_opened_it"), "accept", main=True)
+                continue
             yield act
             if act.key == "F5" and self.waiting.browsing and self.may_be_opened:
                 yield ActButton("F2", self.language("open_again"), "open_again")
 
     def key_of(self, button: Button) -> str:
         return KEYS[button.act]
+
+    def focus_hint(self) -> str:
+        return super().focus_hint() if self._hindered is None else self.language("by_hand")
 
     def action_open_again(self) -> None:
         """Open a link that the person agreed to before; they lost its page."""
@@ -540,11 +550,15 @@ class LinkScreen(QuestionScreen):
         """Consent: open the link, then say that it was opened. Where it cannot be, the person opens it."""
         if self.waiting.passkey:  # not even opened: that would be consent
             self.say_why_not("needs passkey")
-        elif self._stage in ("browsing", "by hand"):
+        elif self._stage == "browsing":
             self.decide(Accepted(None))
-        elif self._stage == "asking" and self.may_be_opened and not self._link_in_sight():
+        elif self._stage in ("asking", "by hand") and self.may_be_opened and not self._link_in_sight():
             self.action_scroll_body(1)
             self.say(self.language("scroll_for_more"))
+        elif self._stage == "by hand":
+            if self._hindered is not None and self.shown.link is not None:
+                self.session.leave_link(self.shown.link.href, self._hindered)
+            self.decide(Accepted(None))
         elif self._stage == "asking" and self.may_be_opened:
             self._stage = "opening"
             self.say(self.language("opening"))
