@@ -68,7 +68,7 @@ async def test_a_client_makes_no_task_of_a_question() -> None:
 
 async def test_the_answer_to_a_question_reaches_no_server_as_the_result_of_a_task() -> None:
     client = await WireClient.begun(modern=False, behind=False)
-    for answer, passes in ((YES, False), (SAMPLED, True)):
+    for answer, passes in ((YES, False), ({"Action": "accept"}, False), (SAMPLED, True)):
         client.server.say(request(99, "tasks/result", {"taskId": "t"}))
         await client.taken("tasks/result")
         client.say(response(99, answer))

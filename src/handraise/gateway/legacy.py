@@ -173,7 +173,8 @@ class LegacyRelay(Relay):
             self._passed.pop(id_key(message.id), None)
             self.run(self._send_on(wanted, message, self._calls_behind(wanted)))
         elif (passed := self._passed.pop(id_key(message.id), None)) is not None:
-            if passed.method == "tasks/result" and "action" in (message.result or {}):
+            names = {name.casefold() for name in message.result or {}}
+            if passed.method == "tasks/result" and "action" in names:
                 # The gateway offers no questions as tasks, so this answer was not judged.
                 logger.warning("the client answered a question as a task; it was not passed on")
                 message = error_response(message.id, -32602, "Questions are not answered as tasks here.")

@@ -6,8 +6,8 @@ import asyncio
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from handraise.forms import DEFAULT_LIMITS
 from handraise.forms.rules import FORM, ITEMS, OPTION, TEXT, drop_unread
@@ -208,10 +208,25 @@ def parse_message(raw: bytes) -> Message:
         if error.value is None:
             raise unparsable(str(error), raw) from None
         raise _refused(str(error), error.value) from None
-    if (why := _problem(body) or _asks_too_much(body) or _misspelled(body)) is not None:
+    if (why := _problem(body)) is not None:
         raise _refused(why, body)
-    _drop_unjudged(body)
+    parts = list(_parts(body))
+    inside = _Inside(body, parts, _input_requests(parts), _errors(body, parts))
+    if (why := _asks_too_much(inside) or _misspelled(inside)) is not None:
+        raise _refused(why, body)
+    _drop_unjudged(inside)
     return Message(body)
+
+
+class _Inside(NamedTuple):
+    """What a message contains."""
+
+    body: dict[str, Any]
+    parts: list[dict[str, Any]]
+    """Its params or result, and the results and tasks in it."""
+    asked: list[dict[str, Any]]
+    """Its input requests."""
+    errors: list[dict[str, Any]]
 
 
 async def parse_off_loop(raw: bytes) -> Message:
@@ -338,11 +353,11 @@ def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _asks_too_much(body: Mapping[str, Any]) -> str | None:
+def _asks_too_much(inside: _Inside) -> str | None:
     """Why a message asks too much at once: judging 100,000 questions would hold up everybody for minutes."""
-    lists = (_object(error, "data").get("elicitations") for error in _errors(body))
+    lists = (_object(error, "data").get("elicitations") for error in inside.errors)
     links = sum(len(each) for each in lists if isinstance(each, list))
-    if links + len(input_requests(body)) > MOST_ASKED:
+    if links + len(inside.asked) > MOST_ASKED:
         return f"it asks more than {MOST_ASKED} questions at once"
     return None
 
@@ -376,18 +391,18 @@ _PART: Final = _names(
 )
 
 
-def _misspelled(body: dict[str, Any]) -> str | None:
+def _misspelled(inside: _Inside) -> str | None:
     """Why a message has two readings; None when it has one.
 
     The attack: some programs ignore the case of member names, and the last one counts. Only members and methods that
     decide about calls and questions are checked.
     """
-    for members, names in _decisive(body):
+    for members, names in _decisive(inside):
         for member in members:
             spelled = names.get(member.casefold())
             if spelled is not None and member != spelled:
                 return f"it has a member {_shown(member)}, which some programs read as {spelled!r}"
-    for method in (body.get("method"), *(asked["method"] for asked in input_requests(body))):
+    for method in (inside.body.get("method"), *(asked["method"] for asked in inside.asked)):
         read = _METHODS.get(unicodedata.normalize("NFKC", method or "").strip().casefold(), method)
         if method != read:
             return f"it has the method {_shown(str(method))}, which some programs read as {read!r}"
@@ -399,7 +414,8 @@ def _shown(name: str) -> str:
     return ascii(name[:_LONGEST_NAME])
 
 
-def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+def _decisive(inside: _Inside) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    body = inside.body
     yield body, _ENVELOPE
     method, params = body.get("method"), _object(body, "params")
     if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
@@ -409,40 +425,40 @@ def _decisive(body: dict[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping
     for answer in _object(params, "inputResponses").values():
         if isinstance(answer, dict):
             yield answer, _ANSWER
-    for part in _parts(body):
+    for part in inside.parts:
         if part is not params:
             yield part, _ROUND
-    for asked in input_requests(body):
+    for asked in inside.asked:
         yield asked, _INPUT
-    for error in _errors(body):
+    for error in inside.errors:
         yield error, _ERROR
         yield _object(error, "data"), _LINKS
-    for question in _questions(body):
+    for question in _questions(inside):
         yield question, _QUESTION
         for part, _ in _parts_of_form(question):
             yield part, _PART
 
 
-def _questions(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _questions(inside: _Inside) -> Iterator[dict[str, Any]]:
     """The params of every question in a message: of a request, a round, a task, a notice or a -32042."""
-    if body.get("method") == ELICIT:
-        yield _object(body, "params")
-    for asked in input_requests(body):
+    if inside.body.get("method") == ELICIT:
+        yield _object(inside.body, "params")
+    for asked in inside.asked:
         if asked.get("method") == ELICIT:
             yield _object(asked, "params")
-    for error in _errors(body):
+    for error in inside.errors:
         yield from _objects(_object(error, "data"), "elicitations")
 
 
-def _drop_unjudged(body: dict[str, Any]) -> None:
+def _drop_unjudged(inside: _Inside) -> None:
     """Remove the members of questions that nobody judges.
 
     The attack: a `title` or a `placeholder` that asks for a password. The client shows it; nobody judged it.
     """
-    for asked in input_requests(body):
+    for asked in inside.asked:
         if asked.get("method") == ELICIT:
             _keep_only(asked, _INPUT)
-    for params in _questions(body):
+    for params in _questions(inside):
         _keep_only(params, _QUESTION)
         for part, known in _parts_of_form(params):
             drop_unread(part, known)
@@ -468,7 +484,11 @@ def _parts_of_form(params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Map
 
 def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The input requests in a server's message: in a round, a task, or a notice about a task."""
-    found = (_object(part, "inputRequests") for part in _parts(body))
+    return _input_requests(_parts(body))
+
+
+def _input_requests(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found = (_object(part, "inputRequests") for part in parts)
     return [each for requests in found for each in requests.values() if isinstance(each, dict)]
 
 
@@ -484,7 +504,8 @@ def questions_by_key(body: Mapping[str, Any], task: str) -> set[tuple[str, str]]
 
 def required_links(body: Mapping[str, Any]) -> list[Any]:
     """The data of every -32042 in a server's message: a response, or a task that failed."""
-    return [error.get("data") for error in _errors(body) if error.get("code") == URL_REQUIRED]
+    errors = _errors(body, _parts(body))
+    return [error.get("data") for error in errors if error.get("code") == URL_REQUIRED]
 
 
 def carries_questions(message: Message) -> bool:
@@ -493,10 +514,8 @@ def carries_questions(message: Message) -> bool:
     return asked or bool(required_links(message.body))
 
 
-def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = [
-        each for part in (body, *_parts(body)) for name, each in part.items() if name.casefold() == "error"
-    ]
+def _errors(body: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found = [each for part in (body, *parts) for name, each in part.items() if name.casefold() == "error"]
     return [error for error in found if isinstance(error, dict)]
 
 
