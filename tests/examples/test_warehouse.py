@@ -53,9 +53,9 @@ async def test_a_decline_is_on_record_and_joined_to_no_result(revision: Revision
 
 
 @pytest.mark.shows("G7")
-@pytest.mark.parametrize(("yes", "ended"), [(True, "result"), (False, "stopped")], ids=["yes", "no"])
-async def test_an_accept_is_joined_to_what_became_of_the_call(
-    revision: Revision, tmp_path: Path, yes: bool, ended: str
+@pytest.mark.parametrize(("yes", "used"), [(True, ["result"]), (False, [])], ids=["yes", "no"])
+async def test_only_a_yes_is_joined_to_what_became_of_the_call(
+    revision: Revision, tmp_path: Path, yes: bool, used: list[str]
 ) -> None:
     file = tmp_path / "ledger.db"
     async with connect(make_warehouse(**SMALL, ledger=file), revision, Person(accept(answer=yes))) as client:
@@ -64,8 +64,8 @@ async def test_an_accept_is_joined_to_what_became_of_the_call(
     ledger = Ledger.at(file)
     events = [event async for _, event in ledger.events()]
     await ledger.aclose()
-    assert [event.kind for event in events] == ["asked", "decided", "used"]
-    assert [event.used.ended for event in events if event.used is not None] == [ended]
+    assert [event.kind for event in events] == ["asked", "decided", *["used"] * yes]
+    assert [event.used.ended for event in events if event.used is not None] == used
 
 
 @pytest.mark.parametrize(

@@ -25,4 +25,5 @@ def main() -> None:
             f"handraise: {where} cannot be written: {error.strerror}. Make room, and run it again",
             file=sys.stderr,
         )
-        os._exit(2)  # a normal exit would try to write the rest once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # otherwise the exit would write the rest once more
+        sys.exit(2)
