@@ -368,6 +368,27 @@ async def test_what_a_link_led_to_is_recorded_when_it_is_finished(revision: Revi
     assert kinds == ["asked", "decided", "opened", "completed", "used"]
 
 
+@pytest.mark.shows("G2", "L12")
+@pytest.mark.parametrize("revision", [r for r in REVISIONS if r.url_mode], ids=str, indirect=True)
+async def test_a_servers_own_page_on_its_computer_is_no_danger_in_its_ledger(
+    revision: Revision, tmp_path: Path
+) -> None:
+    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
+
+    @server.tool()
+    async def visit() -> str:
+        return type(await ask.open("Look", "http://127.0.0.1:8765/enter", wait=False)).__name__
+
+    async def agree(_context: Any, _params: Any) -> ElicitResult:
+        return ElicitResult(action="accept")
+
+    async with connect(server, revision, agree) as client:
+        await client.call_tool("visit")
+    asked = (await events_in(tmp_path / "ledger.db"))[0]
+    assert asked.link is not None
+    assert (asked.link.verdict, asked.link.reasons) == ("ok", ("loopback",))
+
+
 @pytest.mark.shows("G1", "L7")
 async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: Path) -> None:
     told: list[tuple[str, str]] = []
@@ -383,6 +404,7 @@ async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: P
     assert told == [("opened", ""), ("refused", "another person")]
     (event,) = await events_in(tmp_path / "ledger.db")
     assert (event.kind, event.reasons) == ("refused", ("the page was opened by another person",))
+    assert event.count == 0, "it is no question, and reports must not count it as one"
     assert event.about.principal is not None
     assert event.about.principal.subject == "ada"
 

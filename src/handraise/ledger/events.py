@@ -288,7 +288,8 @@ class LedgerEvent:
     reasons: tuple[str, ...] = ()
     """Why it was refused, or why nobody answered."""
     count: int | None = None
-    """How many refused questions the event stands for, when they have no events of their own."""
+    """How many refused questions the event stands for, when they have no events of their own. 0: something else was
+    refused, such as somebody who opened another person's page."""
 
     @property
     def outcome(self) -> Outcome | None:

@@ -239,7 +239,8 @@ class QuestionRecord:
 
     def _trail(self, question: Question, id_: str | None = None) -> Trail:
         call, ledger = self._call, self._recorder.ledger
-        link = inspect_url(question.url) if isinstance(question, UrlQuestion) else None
+        # As it was judged when the question was made: a page of this server, on this computer, is no danger.
+        link = inspect_url(question.url, transport="stdio") if isinstance(question, UrlQuestion) else None
         try:
             shown = shown_question(question, call.revision, link=link)
         except NotSupported:  # this revision cannot carry it, so it was not shown

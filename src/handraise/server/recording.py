@@ -74,10 +74,10 @@ class Recorder:
         self._unfinished.left(trail, call.answered)
 
     def turned_away(self, person: Person, reason: str) -> None:
-        """Record that somebody opened another person's page."""
+        """Record that somebody opened another person's page. It is no question, so it stands for none."""
         about = EventContext(self._server, principal_of(person), mode="url")
         trail = self.ledger.trail(self.ledger.new_question(), about, None)
-        self.ledger.record_soon(trail.refused((f"the page was opened by {reason}",)))
+        self.ledger.record_soon(trail.refused((f"the page was opened by {reason}",), count=0))
 
     # Rounds.
 

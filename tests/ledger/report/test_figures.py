@@ -6,6 +6,7 @@ import getpass
 import os
 import socket
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from tests.ledger.report.years import PEOPLE, SERVERS, START, made_up
@@ -22,6 +23,7 @@ from handraise.ledger import (
 from handraise.ledger.events import EventKind, Principal
 from handraise.ledger.report import AskedQuestion, figures_of, questions_of
 from handraise.ledger.report.figures import OUTCOMES, pressure_of
+from handraise.ledger.report.page import timeline_of
 
 ABOUT = EventContext(SERVERS[0][0], PEOPLE[0], RequestRecord("tools/call", "notes_delete"), "form")
 MESSAGE = Content("m", "0" * 64)
@@ -65,6 +67,14 @@ def test_a_no_is_counted_apart_from_accepted_and_declined() -> None:
     assert figures.uses == ()
 
 
+@pytest.mark.shows("L7", "G6")
+def test_who_was_turned_away_from_a_page_is_listed_and_counts_as_no_question() -> None:
+    away = event("b", "refused", 5, decided_by="policy", reasons=("opened by another person",), count=0)
+    figures = figures_of(questions_of([*decided("q", "accept", 0), away]))
+    assert (figures.all.total, figures.all.count("refused"), len(figures.tools)) == (1, 0, 1)
+    assert [(each.reason, each.count) for each in figures.blocked] == [("opened by another person", 1)]
+
+
 def test_a_user_of_this_computer_is_named_by_login_and_not_by_number() -> None:
     me = Principal(socket.gethostname(), str(os.getuid()), "system")
     events = [replace(each, about=replace(ABOUT, principal=me)) for each in decided("q", "accept", 0)]
@@ -97,6 +107,8 @@ def test_refusals_that_were_only_counted_count_as_what_they_were() -> None:
     assert figures.all.counts[OUTCOMES.index("refused")] == 100
     assert [(each.reason, each.count) for each in figures.blocked] == [("no", 100), ("99 more", 99)]
     assert (figures.pressure[0].refused, figures.pressure[0].busiest_hour) == (100, 100)
+    day = datetime.fromtimestamp(cases[0].asked / 1000, UTC)
+    assert sum(column.total for column in timeline_of(cases, day, day, UTC).buckets) == 100
 
 
 def test_a_question_that_nothing_has_ended_is_waiting() -> None:

@@ -50,7 +50,8 @@ class AskedQuestion:
 
     @property
     def count(self) -> int:
-        """How many questions it stands for: more than one for refused ones that were only counted."""
+        """How many questions it stands for: more than one for refused ones that were only counted, and none for a
+        person who was turned away from another one's page."""
         return 1 if self.ending is None or self.ending.count is None else self.ending.count
 
     @property
@@ -268,6 +269,7 @@ class Figures:
 def figures_of(cases: Sequence[AskedQuestion]) -> Figures:
     """Count."""
     refused = [case for case in cases if case.outcome == "refused"]
+    cases = [case for case in cases if case.count]
     ended = [case.ending for case in cases if case.ending is not None]
     return Figures(
         all=_counts("all", "", cases),
@@ -344,7 +346,7 @@ def _decision_times(thought: Sequence[int]) -> DecisionTimes:
 def _refusal_reasons(refused: Sequence[AskedQuestion]) -> tuple[RefusalReason, ...]:
     counts: Counter[str] = Counter()
     for case in refused:
-        counts.update(dict.fromkeys(case.reasons, case.count))
+        counts.update(dict.fromkeys(case.reasons, case.count or 1))
     return tuple(
         RefusalReason(
             reason,

@@ -64,7 +64,7 @@ def timeline_of(cases: Sequence[AskedQuestion], since: datetime, until: datetime
         start = _next(start, unit)
     for case in cases:
         asked = datetime.fromtimestamp(case.asked / 1000, zone)
-        counted.setdefault(_start(asked, unit), Counter())[case.outcome] += 1
+        counted.setdefault(_start(asked, unit), Counter())[case.outcome] += case.count
     return Timeline(
         unit,
         tuple(
