@@ -48,7 +48,6 @@ ERRORS: dict[int, type[NotSupported] | type[Failed]] = {
     types.INTERNAL_ERROR: Failed,
     types.CONNECTION_CLOSED: Failed,  # it says so, and is still there
 }
-MISSING = NotSupported("roots").public, NotSupported("sampling").public
 
 
 @pytest.mark.shows("O2")
@@ -75,18 +74,17 @@ async def test_an_error_of_the_client_itself_ends_the_wait_for_its_roots_and_its
     async def roots(_context: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[])
 
-    for callbacks in (
-        {"list_roots_callback": refused, "sampling_callback": refused},
-        {"list_roots_callback": roots, "sampling_callback": refused},
-    ):
+    thing_of: dict[Any, str] = {refused: "roots", roots: "model"}
+    for list_roots, thing in thing_of.items():
+        callbacks: dict[str, Any] = {"list_roots_callback": list_roots, "sampling_callback": refused}
         async with place.client(Person(), **callbacks) as client:
             for way, run in place.runs():
                 for code, meaning in ERRORS.items():
                     refuses["code"] = code
-                    is_missing = meaning is NotSupported
-                    told = MISSING if is_missing else meaning.public
+                    lacks = f"This needs the client's {thing}, "
                     with anyio.fail_after(60):
-                        assert (await way.ending(client, "where", run)).startswith(told)
+                        told = await way.ending(client, "where", run)
+                    assert told.startswith(lacks if meaning is NotSupported else meaning.public)
 
 
 @pytest.mark.shows("O2")
