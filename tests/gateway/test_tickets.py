@@ -134,7 +134,7 @@ async def test_who_answers_a_server_that_forgot_the_call_is_told_so_in_words(beg
     assert text_of(told) == FORGOTTEN.format(server="my notes")
     past = other.queue.outcome(id)
     assert past is not None
-    assert describe_ending(*past).sentence == f"It was answered in the browser. {ANSWER_LOST}"
+    assert describe_ending(*past).sentence == f"It ended in the browser. {ANSWER_LOST}"
     assert DONE == {"looked plans": 1}
 
 
