@@ -20,7 +20,8 @@ from handraise.desks.waiting import Cause
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
-from handraise.urls import Hindrance, NotOpened
+from handraise.urls import NotOpened
+from handraise.urls.open import Hindrance
 
 ONE = Form.by_hand(Text("name", title="Your name", min_length=2))
 EMPTY = Form.by_hand()

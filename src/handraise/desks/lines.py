@@ -34,7 +34,8 @@ from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.urls import Hindrance, Inspection, known_hindrance, open_url
+from handraise.urls import Inspection, open_url
+from handraise.urls.open import Hindrance, known_hindrance
 
 LONGEST = 100_000
 COMMANDS = "?, !decline, !cancel, !block"

@@ -16,7 +16,8 @@ from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
 from handraise.desks.waiting import Decision, DeskAnswer, Key, Waiting, batch_key, batch_of, noting_no
 from handraise.display import for_line
 from handraise.questions import FormQuestion
-from handraise.urls import HINDRANCES, Hindrance, Inspection, NotOpened, known_hindrance, open_url
+from handraise.urls import HINDRANCES, Inspection, NotOpened, open_url
+from handraise.urls.open import Hindrance, known_hindrance
 
 DESK = "terminal"
 """What this desk is called in decisions."""

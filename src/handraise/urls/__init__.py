@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from handraise.urls.inspect import REASONS, Inspection, Reason, UrlVerdict, inspect_url, require_safe_url
-from handraise.urls.open import HINDRANCES, Hindrance, NotOpened, Opened, known_hindrance, open_url
+from handraise.urls.open import HINDRANCES, NotOpened, Opened, open_url
 from handraise.urls.parse import UrlPiece, dump_file_uri, parse_file_uri
 
 __all__ = [
     "HINDRANCES",
     "REASONS",
-    "Hindrance",
     "Inspection",
     "NotOpened",
     "Opened",
@@ -18,7 +17,6 @@ __all__ = [
     "UrlVerdict",
     "dump_file_uri",
     "inspect_url",
-    "known_hindrance",
     "open_url",
     "parse_file_uri",
     "require_safe_url",

@@ -15,7 +15,8 @@ from handraise.desks.control import AnswerCode
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.terminal.app import DeskApp
 from handraise.desks.terminal_session import TerminalSession
-from handraise.urls import Hindrance, Inspection, NotOpened, Opened
+from handraise.urls import Inspection, NotOpened, Opened
+from handraise.urls.open import Hindrance
 
 _wait.SLEEP_GRANULARITY = 0.004  # look five times as often whether the screen is idle
 _wait.SLEEP_IDLE = 0.0004

@@ -93,6 +93,7 @@ class Person:
         await expect(link).to_be_visible()
         await self.press(f"#{await link.get_attribute('id')}")
         await self.page.locator("form[data-arms]").wait_for()
+        await self.page.wait_for_load_state()  # with its style: only then can it be measured
 
     async def click_question(self, at: int = 0) -> None:
         """Click a question in the list, and wait until its page has its style: only then can it be measured."""
