@@ -26,6 +26,7 @@ from handraise.secrets.shape import (
 )
 from handraise.secrets.weighing import (
     CERTAIN,
+    IMAGINABLE,
     MANY_OPTIONS,
     PLAUSIBLE,
     POSSIBLE,
@@ -67,8 +68,12 @@ _TOGETHER: Final = (
 """How many digits a secret has, and the words around it."""
 _BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 """The digits of several fields give these away without a doubt. All else that questions ask together is one."""
+_ON_A_CARD: Final = ((16, 16), (3, 3), (3, 4))
+"""How many digits stand on a card. Beside a month and a year, no label makes them something else."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
+_LONGEST_PIN: Final = 8
+"""More digits are a number of another kind."""
 _FEW_WORDS: Final = 4
 """A message that says no more than this, and names a secret, is about that secret."""
 
@@ -126,7 +131,9 @@ class _Label(NamedTuple):
                 and takes_postal_code(self.field, indic)
                 and (indic or not mention.asked)
             )
-            return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+            size = digits_of(self.field, frozenset())
+            longer = mention.kind == "pin" and size is not None and size[0] > _LONGEST_PIN
+            return not postal and not longer and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
             return False
         return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
@@ -188,7 +195,9 @@ def _least_weight(mention: Mention) -> float | None:
     """How much the words must weigh at least, if the secret is only described, or its name has other meanings."""
     if mention.described:
         return PLAUSIBLE
-    return None if mention.firm or mention.doubtful or mention.kind in PERSONAL else POSSIBLE
+    if mention.shown or mention.kind in PERSONAL:
+        return None
+    return IMAGINABLE if mention.firm or mention.doubtful else POSSIBLE
 
 
 def _heavy(weighed: Weighed) -> Mention:
@@ -353,7 +362,7 @@ def _may_take_a_part(label: _Label) -> bool:
 
 
 def _shown_by(hint: Hint) -> Mention:
-    return Mention(hint.kind, True, True, True, hint.doubtful, words=(hint.because,))
+    return Mention(hint.kind, True, True, True, hint.doubtful, words=(hint.because,), shown=True)
 
 
 def _requested(
@@ -392,11 +401,12 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
     sizes = {label.field.name: digits_of(label.field, label.roles) for label in labels}
     paying = not context.isdisjoint({"card", "paying"})
     card: list[tuple[_Label, str]] = []
+    expires = [label for label in labels if month_and_year(label.field)]
     for label in labels:
         size = sizes[label.field.name]
-        if month_and_year(label.field) or "month and year" in label.shown.roles:
+        if label in expires or "month and year" in label.shown.roles:
             card.append((label, "a month and a year"))
-        if size is None or not _only_digits(label):
+        if size is None or not (_only_digits(label) or (expires and size in _ON_A_CARD)):
             continue
         name = label.field.name
         if 13 <= size[0] <= 19:
@@ -419,7 +429,8 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
         words = tuple(because for _, because in card)
         for label, because in card:
             kind = "cvv" if because == "three digits" else "card_number"
-            yield label.field.name, Mention(kind, True, True, True, not paying, words=words)
+            shown = bool(expires) and len(card) >= 2
+            yield label.field.name, Mention(kind, True, True, True, not paying, words=words, shown=shown)
 
 
 def _digit_by_digit(

@@ -16,12 +16,13 @@ from math import sqrt
 from typing import Final, NamedTuple
 
 from handraise.forms import UNSET, Choice, Choices, Field, Text
-from handraise.secrets.reading import Reading, read
+from handraise.secrets.reading import Mention, Reading, read
+from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 1.6
+SUSPICIOUS: Final = 2.0
 """A question that weighs this much is doubtful."""
-CERTAIN: Final = 1.8
+CERTAIN: Final = 2.2
 """A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt.
 
 Without a rule, it is doubtful even if the names of its fields say something harmless.
@@ -32,6 +33,8 @@ PLAUSIBLE: Final = -0.3
 """What weighs less asks for no secret, even if a rule finds that its words describe one."""
 POSSIBLE: Final = -1.2
 """What weighs less asks for no secret, even if one of its words may name one: "pin", "OTP"."""
+IMAGINABLE: Final = 0.0
+"""What weighs less asks for no secret, even if one of its words names one: a "card number" among ten business cards."""
 DAMPING: Final = 12
 """A few heavy words in a short question say less than many."""
 MANY_OPTIONS: Final = 20
@@ -125,8 +128,20 @@ def _words(readings: list[Reading]) -> frozenset[str]:
 
 
 def _roles(readings: list[Reading]) -> frozenset[str]:
-    roles = frozenset().union(*[reading.roles for reading in readings])
+    """All roles, what is named, and whether something is denied."""
+    named = [f"{_how(mention)} {mention.kind}" for reading in readings for mention in reading.mentions]
+    roles = frozenset(named).union(*[reading.roles for reading in readings])
     return roles | {_DENIED} if any(reading.denies for reading in readings) else roles
+
+
+def _how(mention: Mention) -> str:
+    if mention.part:
+        return "part of"
+    if mention.described:
+        return "describes"
+    if not mention.firm:
+        return "may name"
+    return "asks for" if mention.asked else "names"
 
 
 def _readings_below(field: Field) -> Iterator[Reading]:
@@ -134,6 +149,8 @@ def _readings_below(field: Field) -> Iterator[Reading]:
         yield read(field.description)
     if isinstance(field, Choice | Choices):
         yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
+    elif isinstance(field, Text) and field.default is not UNSET:
+        yield read(str(field.default))
 
 
 def _traits(field: Field) -> Iterator[str]:
@@ -142,6 +159,8 @@ def _traits(field: Field) -> Iterator[str]:
     if isinstance(field, Text):
         if field.pattern is not None:
             yield "pattern"
+            if size := digits_of(field, _NOTHING):
+                yield f"pattern of {size[1]} digits"
         if field.max_length:
             yield f"up to {min(field.max_length, _LONGEST_COUNTED)}"
         if field.format is not None:
