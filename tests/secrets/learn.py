@@ -62,10 +62,12 @@ def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
 
 def own_examples() -> Iterator[Example]:
     """The forms that are labelled field by field, and sentences of many languages as messages and titles."""
-    for each in (*open_examples(), *own_forms(), *own_phrases(), *sentences()):
-        if each.tier != 2:
-            features = features_of([(each.message, each.form.fields)])
-            yield Example(_placed(features), each.tier == 1, _PHRASES)
+    forms, phrases = [*open_examples(), *own_forms()], [*own_phrases(), *sentences()]
+    for weight, labelled in ((1.0, forms), (_PHRASES, phrases)):
+        for each in labelled:
+            if each.tier != 2:
+                features = features_of([(each.message, each.form.fields)])
+                yield Example(_placed(features), each.tier == 1, weight)
 
 
 def _placed(features: Features) -> list[Place]:

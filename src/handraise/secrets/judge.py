@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from handraise.errors import SecretInForm
-from handraise.forms import Choice, Choices, Field, Flag, Form, Text
+from handraise.forms import Choice, Choices, Field, Flag, Form, Integer, Text
 from handraise.forms.formats import FORMATS
 from handraise.secrets.choices import ENTERING, chosen, of_a_chosen_kind
 from handraise.secrets.finding import CALLED, NUMERIC, PERSONAL, SecretFinding, tier_of
@@ -25,10 +25,9 @@ from handraise.secrets.shape import (
     takes_postal_code,
 )
 from handraise.secrets.weighing import (
-    CERTAIN,
-    IMAGINABLE,
+    ALONE,
+    GOING_ON,
     MANY_OPTIONS,
-    PLAUSIBLE,
     POSSIBLE,
     SURE,
     SUSPICIOUS,
@@ -110,8 +109,9 @@ class _Label(NamedTuple):
 
     @property
     def takes_any_text(self) -> bool:
-        """It is a number, or a text of no other format than an address."""
-        return not isinstance(self.field, Text) or self.field.format in {None, "uri"}
+        """It is a whole number, or a text of no other format than an address."""
+        text = isinstance(self.field, Text) and self.field.format in {None, "uri"}
+        return text or isinstance(self.field, Integer)
 
     def says_harmless(self, request: Reading) -> bool:
         """Whether its texts, or the message, say that it takes nothing secret."""
@@ -167,13 +167,13 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(of_a_chosen_kind(form, taking))
     asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
     weighed = weigh([(message, form.fields)])
-    heavy = weighed.total >= CERTAIN
+    heavy = weighed.total >= SURE
     found = {
         name: mention._replace(doubtful=mention.doubtful and (not heavy or mention.kind == "personal_data"))
         for name, mention in found.items()
-        if (least := _least_weight(mention)) is None
-        or weighed.total >= least
-        or _weight_of(message, form, name) >= least
+        if not _needs_weight(mention)
+        or weighed.total >= POSSIBLE
+        or _weight_of(message, form, name) >= POSSIBLE + ALONE
     }
     if not found and not asks_for_another and weighed.total >= SUSPICIOUS:
         open_labels = [
@@ -191,13 +191,11 @@ def _weight_of(message: str, form: Form[Any], name: str | None) -> float:
     return weigh([(message, [field for field in form.fields if field.name == name])]).total
 
 
-def _least_weight(mention: Mention) -> float | None:
-    """How much the words must weigh at least, if the secret is only described, or its name has other meanings."""
-    if mention.described:
-        return PLAUSIBLE
-    if mention.shown or mention.kind in PERSONAL:
-        return None
-    return IMAGINABLE if mention.firm or mention.doubtful else POSSIBLE
+def _needs_weight(mention: Mention) -> bool:
+    """Whether the words around it may speak against it. Nothing speaks against what the shape of a field shows."""
+    by_shape = mention.doubtful and not mention.described
+    shown = mention.shown and mention.kind != "bank_account"
+    return mention.kind not in PERSONAL and not by_shape and not shown
 
 
 def _heavy(weighed: Weighed) -> Mention:
@@ -583,14 +581,14 @@ class CallReading:
         weighed = weigh(
             [*((asked, before.fields) for asked, before in self._earlier), (message, form.fields)]
         )
-        plausible = bool(fields) and weighed.total >= POSSIBLE
+        plausible = bool(fields) and weighed.total >= GOING_ON
         findings = (*alone, *(self._after_reference(message, form, fields) if plausible else ()))
         if not findings and weighed.total >= SUSPICIOUS:
-            taking = open_fields if weighed.total >= CERTAIN else fields
+            taking = open_fields if weighed.total >= SURE else fields
             return tuple(
                 finding_of(each.name, _heavy(weighed), self._texts(message, form)) for each in taking
             )
-        return tuple(map(_confirmed, findings)) if weighed.total >= CERTAIN else findings
+        return tuple(map(_confirmed, findings)) if weighed.total >= SURE else findings
 
     def _after_reference(
         self, message: str, form: Form[Any], fields: list[Text]

@@ -20,21 +20,16 @@ from handraise.secrets.reading import Mention, Reading, read
 from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 2.0
+SUSPICIOUS: Final = 2.2
 """A question that weighs this much is doubtful."""
-CERTAIN: Final = 2.2
-"""A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt.
-
-Without a rule, it is doubtful even if the names of its fields say something harmless.
-"""
-SURE: Final = 3.4
-"""A question that weighs this much asks for a secret without a doubt."""
-PLAUSIBLE: Final = -0.3
-"""What weighs less asks for no secret, even if a rule finds that its words describe one."""
-POSSIBLE: Final = -1.2
-"""What weighs less asks for no secret, even if one of its words may name one: "pin", "OTP"."""
-IMAGINABLE: Final = 0.0
-"""What weighs less asks for no secret, even if one of its words names one: a "card number" among ten business cards."""
+SURE: Final = 3.6
+"""A question that weighs this much asks for a secret without a doubt, whatever the names of its fields say."""
+POSSIBLE: Final = -0.5
+"""What weighs less asks for no secret, even if a word names one: a "card number" among ten business cards."""
+ALONE: Final = 2.0
+"""A message and one field alone must weigh so much more."""
+GOING_ON: Final = -2.0
+"""A question that goes on about an earlier one says little: with that one, it must weigh no more than this."""
 DAMPING: Final = 12
 """A few heavy words in a short question say less than many."""
 MANY_OPTIONS: Final = 20
