@@ -17,6 +17,7 @@ from handraise.secrets.reading import Mention, Reading, as_written, gravity, rea
 from handraise.secrets.shape import (
     Carrier,
     Hint,
+    counts_few,
     digits_of,
     is_mask,
     month_and_year,
@@ -111,7 +112,7 @@ class _Label(NamedTuple):
     def takes_any_text(self) -> bool:
         """It is a whole number, or a text of no other format than an address."""
         text = isinstance(self.field, Text) and self.field.format in {None, "uri"}
-        return text or isinstance(self.field, Integer)
+        return text or (isinstance(self.field, Integer) and not counts_few(self.field))
 
     def says_harmless(self, request: Reading) -> bool:
         """Whether its texts, or the message, say that it takes nothing secret."""
@@ -134,6 +135,8 @@ class _Label(NamedTuple):
             size = digits_of(self.field, frozenset())
             longer = mention.kind == "pin" and size is not None and size[0] > _LONGEST_PIN
             return not postal and not longer and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+        if counts_few(self.field) and not mention.part:
+            return False
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
             return False
         return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")

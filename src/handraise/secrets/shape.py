@@ -43,6 +43,11 @@ _LOGINS: Final = tuple(
 _EXPIRES: Final = ("12/29", "12-29", "12 / 29", "1229")
 
 
+_FEW: Final = 1000
+_FEWEST: Final = 100
+"""A number between the two has three digits, as the code of a card."""
+
+
 class Hint(NamedTuple):
     """A kind of secret that the shape of a field speaks for, and why."""
 
@@ -186,6 +191,13 @@ def single_digit(field: Carrier) -> tuple[int, int] | None:
     if isinstance(field, Text):
         return (1, 1) if field.max_length == 1 or pattern_of(field).strip("^$") in {r"\d", "[0-9]"} else None
     return (1, 1) if field.minimum == 0 and field.maximum == 9 else None
+
+
+def counts_few(field: Carrier) -> bool:
+    """Whether it is a number with a low limit, which counts things. A single digit may be one of a secret."""
+    if isinstance(field, Text) or field.maximum is None or single_digit(field):
+        return False
+    return field.maximum < _FEW and (field.minimum or 0) < _FEWEST
 
 
 def takes_postal_code(field: Text, in_india: bool = False) -> bool:
