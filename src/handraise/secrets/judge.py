@@ -134,7 +134,11 @@ class _Label(NamedTuple):
             )
             size = digits_of(self.field, frozenset())
             longer = mention.kind == "pin" and size is not None and size[0] > _LONGEST_PIN
-            return not postal and not longer and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+            return (
+                not postal
+                and not longer
+                and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+            )
         if counts_few(self.field) and not mention.part:
             return False
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them

@@ -20,7 +20,7 @@ from handraise.secrets.reading import Mention, Reading, read
 from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 2.5
+SUSPICIOUS: Final = 2.35
 """A question that weighs this much is doubtful."""
 SURE: Final = 3.6
 """A question that weighs this much asks for a secret without a doubt, whatever the names of its fields say."""
