@@ -241,6 +241,30 @@ def test_a_suggested_address_with_a_place_for_a_password_asks_for_it() -> None:
     assert kinds("Where does your data live?", place) == {"place": "connection_string"}
 
 
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("Katero geslo naj stoji na transparentu?", "Geslo praznika"),
+        ("Qual é a senha de atendimento no painel?", "Número da senha"),
+        ("Pod jakým heslem mám článek zařadit do slovníku?", "Heslo ve slovníku"),
+        ("Mi legyen a tüntetés jelszava a molinón?", "Felirat"),
+        ("要统计哪一个密码子的使用频率?", "密码子"),
+        ("Hay que reponer los pines de solapa", "Dibujo del pin"),
+        ("Which IBAN should we print on your outgoing invoices?", "IBAN"),
+        ("OTP on the rota means 'on the premises'", "Person OTP on Saturday"),
+    ],
+)
+def test_words_for_secrets_have_other_senses_beside_other_words(message: str, title: str) -> None:
+    assert not kinds(message, Text("v", title=title))
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize("title", ["Geslo", "Senha", "Heslo", "Jelszó", "סיסמה", "合言葉", "IBAN"])
+def test_the_same_words_alone_name_a_secret(title: str) -> None:
+    assert kinds("", Text("v", title=title))
+
+
 def test_a_number_with_a_low_limit_is_no_secret() -> None:
     assert not kinds("Business card", Integer("card_number", title="How many", minimum=1, maximum=200))
     assert kinds("Your card", Integer("card_number", title="Card number")) == {"card_number": "card_number"}

@@ -201,8 +201,7 @@ def _weight_of(message: str, form: Form[Any], name: str | None) -> float:
 def _needs_weight(mention: Mention) -> bool:
     """Whether the words around it may speak against it. Nothing speaks against what the shape of a field shows."""
     by_shape = mention.doubtful and not mention.described
-    shown = mention.shown and mention.kind != "bank_account"
-    return mention.kind not in PERSONAL and not by_shape and not shown
+    return mention.kind not in PERSONAL and not by_shape and not mention.shown
 
 
 def _heavy(weighed: Weighed) -> Mention:

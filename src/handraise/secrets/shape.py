@@ -75,7 +75,6 @@ _HEX64: Final = r"\[(?=[^\]]*0-9)(?=[^\]]*[aA]-[fF])[^\]]{6,9}\]\{64\}"
 _WIF: Final = r"\[5KL\]|1-9A-HJ-NP-Za-km-z\]\{5[0-2]"
 _FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
 _SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
-_IBAN: Final = r"\[A-Z\]\{2\}(?:\\d|\[0-9\])\{2\}\[(?:A-Z0-9|0-9A-Z)\]\{"
 _CURVE_KEY: Final = r"\[[^\]]*\+/[^\]]*\]\{43\}="
 _NUMBER_AND_COLON: Final = r"(?:\\d|\[0-9\])\{8,10\}:(?:AA)?"
 _SIX_TIMES_EIGHT: Final = r"\{6\}-\)\{7\}"
@@ -278,8 +277,6 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
         _compiled(_HEX64).search(pattern) and not roles.isdisjoint({"wallet", "key"})
     ):
         return Hint("private_key", False, because)
-    if _compiled(_IBAN).search(pattern):
-        return Hint("bank_account", False, because)
     if _compiled(_SOCIAL).search(pattern):
         return Hint("national_id", False, because)
     if _compiled(_CURVE_KEY).search(pattern) or _compiled(_SIX_TIMES_EIGHT).search(pattern):
