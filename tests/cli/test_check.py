@@ -245,7 +245,7 @@ def asked(message: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_a_doubtful_form_rests_on_its_own_words() -> None:
-    form = asked("Hello", v={"type": "string", "title": "The thing you change every 90 days"})
+    form = asked("Before we start", v={"type": "string", "title": "The thing you change every 90 days"})
     result = check("form", json.dumps(form))
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "doubtful"

@@ -23,11 +23,16 @@ from handraise.secrets.weighing import DAMPING, Features, Weights, features_of
 
 _ROUNDS: Final = 25
 _STEP: Final = 3.0
-_DECAY: Final = 1e-3
+_DECAY: Final = 1e-4
 _RAREST: Final = 3
 """A feature of fewer calls is left out."""
 _LIGHTEST: Final = 0.3
 """A smaller weight is left out."""
+
+_STRANGERS: Final = 3.0
+"""How much a call counts that a stranger wrote: new forms will be most like these."""
+_PHRASES: Final = 0.1
+"""How much a bare phrase counts."""
 
 Place = tuple[str, str]
 """Where a feature stands, and what it is."""
@@ -38,6 +43,8 @@ class Example(NamedTuple):
 
     features: list[Place]
     asks: bool
+    weight: float = 1.0
+    """How much it counts."""
 
 
 LEARNED: Final = tuple(half for half in get_args(Half) if half != HELD_OUT)
@@ -49,14 +56,18 @@ def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
                 questions = [(asked.message, asked.form.fields) for asked in call.questions]
-                yield Example(_placed(features_of(questions)), label == "asking")
+                weight = _STRANGERS if half.startswith("strangers") else 1.0
+                yield Example(_placed(features_of(questions)), label == "asking", weight)
 
 
 def own_examples() -> Iterator[Example]:
     """The forms that are labelled field by field, and sentences of many languages as messages and titles."""
-    for each in (*open_examples(), *own_forms(), *own_phrases(), *sentences()):
-        if each.tier != 2:
-            yield Example(_placed(features_of([(each.message, each.form.fields)])), each.tier == 1)
+    forms, phrases = [*open_examples(), *own_forms()], [*own_phrases(), *sentences()]
+    for weight, labelled in ((1.0, forms), (_PHRASES, phrases)):
+        for each in labelled:
+            if each.tier != 2:
+                features = features_of([(each.message, each.form.fields)])
+                yield Example(_placed(features), each.tier == 1, weight)
 
 
 def _placed(features: Features) -> list[Place]:
@@ -68,7 +79,7 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[Place, float]]:
     known = list(known)
     seen = Counter(feature for example in known for feature in example.features)
     kept = [
-        ([feature for feature in example.features if seen[feature] >= _RAREST], example.asks)
+        ([feature for feature in example.features if seen[feature] >= _RAREST], example.asks, example.weight)
         for example in known
     ]
     weights = dict.fromkeys(sorted(feature for feature in seen if seen[feature] >= _RAREST), 0.0)
@@ -76,10 +87,10 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[Place, float]]:
     for number in range(_ROUNDS):
         order.shuffle(kept)
         step = _STEP / (1 + 0.3 * number)
-        for features, asks in kept:
+        for features, asks, counts in kept:
             length = math.sqrt(len(features) + DAMPING)
             total = bias + sum([weights[feature] for feature in features]) / length
-            error = (1 / (1 + math.exp(-max(-30.0, min(30.0, total)))) - asks) * step
+            error = (1 / (1 + math.exp(-max(-30.0, min(30.0, total)))) - asks) * step * counts
             bias -= error
             for feature in features:
                 weights[feature] -= error / length + step * _DECAY * weights[feature]

@@ -177,7 +177,7 @@ def test_a_code_is_a_one_time_code_when_the_message_says_where_it_came_from() ->
 @pytest.mark.shows("S3")
 def test_options_help_to_tell_what_a_field_is_for() -> None:
     brands = Choice("brand", ["Visa", "Mastercard"])
-    assert kinds("", brands, Text("card", title="Card")) == {"card": "card_number"}
+    assert kinds("Payment", brands, Text("card", title="Card")) == {"card": "card_number"}
     assert not kinds("", Choice("column", ["To do", "Done"]), Text("card", title="Card"))
 
 
@@ -203,6 +203,77 @@ def test_a_description_that_shows_a_key_asks_for_one(description: str, kind: str
 
 def test_a_pattern_that_fits_only_keys_asks_for_one() -> None:
     assert kinds("", Text("value", pattern=r"^sk-[A-Za-z0-9]{48}$")) == {"value": "api_key"}
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("pattern", "kind"),
+    [
+        (r"^4[0-9]{15}$", "card_number"),
+        (r"^(4[0-9]{15}|5[1-5][0-9]{14}|3[47][0-9]{13})$", "card_number"),
+        (r"^(0[1-9]|1[0-2])/[0-9]{2} [0-9]{3} [0-9]{16}$", "card_number"),
+        (r"^postgres://[^:]+:[^@]+@.+$", "connection_string"),
+    ],
+)
+def test_a_pattern_that_takes_cards_or_logins_asks_for_one_whatever_the_label_says(
+    pattern: str, kind: str
+) -> None:
+    assert kinds("Where shall we send it?", Text("ref", title="Reference", pattern=pattern)) == {"ref": kind}
+
+
+@pytest.mark.parametrize("pattern", [r"^[0-9]{16}$", r"^4[0-9]*$", r"^.+$", r"^https://.+$"])
+def test_a_pattern_that_takes_other_texts_too_shows_nothing(pattern: str) -> None:
+    assert not kinds("Which parcel?", Text("ref", title="Parcel", pattern=pattern))
+
+
+@pytest.mark.shows("S3")
+def test_a_month_beside_as_many_digits_as_a_card_has_is_asked_for_with_the_card() -> None:
+    fields = (
+        Text("ref", title="Reference", pattern=r"^[0-9]{4} [0-9]{4} [0-9]{4} [0-9]{4}$"),
+        Text("until", title="Until", pattern=r"^(0[1-9]|1[0-2])/[0-9]{2}$"),
+    )
+    assert set(kinds("Nearly done!", *fields)) == {"ref", "until"}
+
+
+@pytest.mark.shows("S3")
+def test_a_suggested_address_with_a_place_for_a_password_asks_for_it() -> None:
+    place = Text("place", title="Data location", default="postgres://admin:<fill in>@db.internal:5432/prod")
+    assert kinds("Where does your data live?", place) == {"place": "connection_string"}
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("Katero geslo naj stoji na transparentu?", "Geslo praznika"),
+        ("Qual é a senha de atendimento no painel?", "Número da senha"),
+        ("Pod jakým heslem mám článek zařadit do slovníku?", "Heslo ve slovníku"),
+        ("Mi legyen a tüntetés jelszava a molinón?", "Felirat"),
+        ("要统计哪一个密码子的使用频率?", "密码子"),
+        ("Hay que reponer los pines de solapa", "Dibujo del pin"),
+        ("Which IBAN should we print on your outgoing invoices?", "IBAN"),
+        ("OTP on the rota means 'on the premises'", "Person OTP on Saturday"),
+    ],
+)
+def test_words_for_secrets_have_other_senses_beside_other_words(message: str, title: str) -> None:
+    assert not kinds(message, Text("v", title=title))
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize("title", ["Geslo", "Senha", "Heslo", "Jelszó", "סיסמה", "合言葉", "IBAN"])
+def test_the_same_words_alone_name_a_secret(title: str) -> None:
+    assert kinds("", Text("v", title=title))
+
+
+def test_a_number_with_a_low_limit_is_no_secret() -> None:
+    assert not kinds("Business card", Integer("card_number", title="How many", minimum=1, maximum=200))
+    assert kinds("Your card", Integer("card_number", title="Card number")) == {"card_number": "card_number"}
+
+
+@pytest.mark.shows("S3")
+def test_many_harmless_fields_do_not_hide_a_named_secret() -> None:
+    harmless = [Text(name, title=name) for name in ("Topic", "City", "Note", "Colour", "Reason", "Size")]
+    assert kinds("Settings", Text("p", title="Your password"), *harmless) == {"p": "password"}
 
 
 def test_a_pin_code_among_parts_of_an_address_is_a_postal_code() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from handraise.errors import SecretInForm
-from handraise.forms import Choice, Choices, Field, Flag, Form, Text
+from handraise.forms import Choice, Choices, Field, Flag, Form, Integer, Text
 from handraise.forms.formats import FORMATS
 from handraise.secrets.choices import ENTERING, chosen, of_a_chosen_kind
 from handraise.secrets.finding import CALLED, NUMERIC, PERSONAL, SecretFinding, tier_of
@@ -17,6 +17,7 @@ from handraise.secrets.reading import Mention, Reading, as_written, gravity, rea
 from handraise.secrets.shape import (
     Carrier,
     Hint,
+    counts_few,
     digits_of,
     is_mask,
     month_and_year,
@@ -25,9 +26,9 @@ from handraise.secrets.shape import (
     takes_postal_code,
 )
 from handraise.secrets.weighing import (
-    CERTAIN,
+    ALONE,
+    GOING_ON,
     MANY_OPTIONS,
-    PLAUSIBLE,
     POSSIBLE,
     SURE,
     SUSPICIOUS,
@@ -67,8 +68,12 @@ _TOGETHER: Final = (
 """How many digits a secret has, and the words around it."""
 _BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 """The digits of several fields give these away without a doubt. All else that questions ask together is one."""
+_ON_A_CARD: Final = ((16, 16), (3, 3), (3, 4))
+"""How many digits stand on a card. Beside a month and a year, no label makes them something else."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _MANY: Final = 64
+_LONGEST_PIN: Final = 8
+"""More digits are a number of another kind."""
 _FEW_WORDS: Final = 4
 """A message that says no more than this, and names a secret, is about that secret."""
 
@@ -105,8 +110,9 @@ class _Label(NamedTuple):
 
     @property
     def takes_any_text(self) -> bool:
-        """It is a number, or a text of no other format than an address."""
-        return not isinstance(self.field, Text) or self.field.format in {None, "uri"}
+        """It is a whole number, or a text of no other format than an address."""
+        text = isinstance(self.field, Text) and self.field.format in {None, "uri"}
+        return text or (isinstance(self.field, Integer) and not counts_few(self.field))
 
     def says_harmless(self, request: Reading) -> bool:
         """Whether its texts, or the message, say that it takes nothing secret."""
@@ -126,7 +132,15 @@ class _Label(NamedTuple):
                 and takes_postal_code(self.field, indic)
                 and (indic or not mention.asked)
             )
-            return not postal and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+            size = digits_of(self.field, frozenset())
+            longer = mention.kind == "pin" and size is not None and size[0] > _LONGEST_PIN
+            return (
+                not postal
+                and not longer
+                and (self.field.format is None or FORMATS[self.field.format].may_hold_secret)
+            )
+        if counts_few(self.field) and not mention.part:
+            return False
         if mention.words and mention.words[0].endswith("s"):  # "Passwords kept" counts them
             return False
         return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
@@ -160,13 +174,13 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     found.update(of_a_chosen_kind(form, taking))
     asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
     weighed = weigh([(message, form.fields)])
-    heavy = weighed.total >= CERTAIN
+    heavy = weighed.total >= SURE
     found = {
         name: mention._replace(doubtful=mention.doubtful and (not heavy or mention.kind == "personal_data"))
         for name, mention in found.items()
-        if (least := _least_weight(mention)) is None
-        or weighed.total >= least
-        or _weight_of(message, form, name) >= least
+        if not _needs_weight(mention)
+        or weighed.total >= POSSIBLE
+        or _weight_of(message, form, name) >= POSSIBLE + ALONE
     }
     if not found and not asks_for_another and weighed.total >= SUSPICIOUS:
         open_labels = [
@@ -184,11 +198,10 @@ def _weight_of(message: str, form: Form[Any], name: str | None) -> float:
     return weigh([(message, [field for field in form.fields if field.name == name])]).total
 
 
-def _least_weight(mention: Mention) -> float | None:
-    """How much the words must weigh at least, if the secret is only described, or its name has other meanings."""
-    if mention.described:
-        return PLAUSIBLE
-    return None if mention.firm or mention.doubtful or mention.kind in PERSONAL else POSSIBLE
+def _needs_weight(mention: Mention) -> bool:
+    """Whether the words around it may speak against it. Nothing speaks against what the shape of a field shows."""
+    by_shape = mention.doubtful and not mention.described
+    return mention.kind not in PERSONAL and not by_shape and not mention.shown
 
 
 def _heavy(weighed: Weighed) -> Mention:
@@ -353,7 +366,7 @@ def _may_take_a_part(label: _Label) -> bool:
 
 
 def _shown_by(hint: Hint) -> Mention:
-    return Mention(hint.kind, True, True, True, hint.doubtful, words=(hint.because,))
+    return Mention(hint.kind, True, True, True, hint.doubtful, words=(hint.because,), shown=True)
 
 
 def _requested(
@@ -392,11 +405,12 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
     sizes = {label.field.name: digits_of(label.field, label.roles) for label in labels}
     paying = not context.isdisjoint({"card", "paying"})
     card: list[tuple[_Label, str]] = []
+    expires = [label for label in labels if month_and_year(label.field)]
     for label in labels:
         size = sizes[label.field.name]
-        if month_and_year(label.field) or "month and year" in label.shown.roles:
+        if label in expires or "month and year" in label.shown.roles:
             card.append((label, "a month and a year"))
-        if size is None or not _only_digits(label):
+        if size is None or not (_only_digits(label) or (expires and size in _ON_A_CARD)):
             continue
         name = label.field.name
         if 13 <= size[0] <= 19:
@@ -419,7 +433,8 @@ def _asked_by_shape(labels: list[_Label], context: frozenset[str]) -> Iterator[t
         words = tuple(because for _, because in card)
         for label, because in card:
             kind = "cvv" if because == "three digits" else "card_number"
-            yield label.field.name, Mention(kind, True, True, True, not paying, words=words)
+            shown = bool(expires) and len(card) >= 2
+            yield label.field.name, Mention(kind, True, True, True, not paying, words=words, shown=shown)
 
 
 def _digit_by_digit(
@@ -572,14 +587,14 @@ class CallReading:
         weighed = weigh(
             [*((asked, before.fields) for asked, before in self._earlier), (message, form.fields)]
         )
-        plausible = bool(fields) and weighed.total >= POSSIBLE
+        plausible = bool(fields) and weighed.total >= GOING_ON
         findings = (*alone, *(self._after_reference(message, form, fields) if plausible else ()))
         if not findings and weighed.total >= SUSPICIOUS:
-            taking = open_fields if weighed.total >= CERTAIN else fields
+            taking = open_fields if weighed.total >= SURE else fields
             return tuple(
                 finding_of(each.name, _heavy(weighed), self._texts(message, form)) for each in taking
             )
-        return tuple(map(_confirmed, findings)) if weighed.total >= CERTAIN else findings
+        return tuple(map(_confirmed, findings)) if weighed.total >= SURE else findings
 
     def _after_reference(
         self, message: str, form: Form[Any], fields: list[Text]

@@ -51,13 +51,16 @@ class Mention(NamedTuple):
     """It is an example of a topic: "for example a wrong password"."""
     described: bool = False
     """Words of the whole sentence describe it, and none of them names it."""
+    shown: bool = False
+    """A pattern or an example shows it, whatever the words are."""
 
 
-def gravity(mention: Mention) -> tuple[bool, int, bool, int, tuple[str, ...]]:
+def gravity(mention: Mention) -> tuple[bool, int, bool, bool, int, tuple[str, ...]]:
     """A key to sort by: the firmest and gravest comes first."""
     return (
         mention.doubtful,
         tier_of(mention.kind),
+        not mention.shown,
         not mention.firm,
         _KINDS.index(mention.kind),
         mention.words,

@@ -28,7 +28,7 @@ from handraise.secrets.words import clauses, languages_of, marks_of
 
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"|(?:- ?){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
+    r"|(?:- ?){4,5}(?:BEGIN|END) (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
     r"|PuTTY-User-Key-File-\d|\bb3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{20}|\bMII[A-Za-z0-9+/]{3}IBA(?:DAN|AKC)[A-Za-z0-9+/]{20}"
     r"|LS0tLS1CRUdJTiB(?:SU0EgUFJJVkFUR|QUklWQVRF|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBVEU|FTkNSWVBURUQgUFJJVkFURS)"
     r"|\"kty\"\s{0,3}:[^{}]{1,3000}\"[dk]\"\s{0,3}:\s{0,3}\"[A-Za-z0-9_-]{30,}"
@@ -57,7 +57,7 @@ _COMMAND: Final = (
     r"|\s--password[ =]['\"]?([^\s'\"]{3,100})|\bmachine \S{3,100} login \S{1,100} password (\S{3,200})"
 )
 _SETTING: Final = (
-    r"(?i)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
+    r"(?i)(?<!\d:)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
     r"[\"']?\s{0,3}(?:[=:]|value=)\s{0,3}[\"']?([^\s\"']{6,500})"
 )
 _NAMED_SETTING: Final = r"(?<![A-Za-z])[A-Z][A-Z0-9_]{2,60}\s{0,3}=\s{0,3}[\"']?([^\s\"']{6,500})"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from handraise.forms import UNSET, Choice, Choices, Integer, Number, Text
+from handraise.forms.formats import compile_pattern
 from handraise.secrets.characters import fold
 from handraise.secrets.checksums import all_seed_words, longest_run_of_seed_words
 from handraise.secrets.providers import QUOTED_BEGINNINGS
@@ -22,6 +23,29 @@ _compiled: Final = lru_cache(maxsize=None)(re.compile)
 
 
 _BEGINNINGS: Final = (*QUOTED_BEGINNINGS, ("token", "eyJ"))
+
+
+_CARDS: Final = (
+    "4111111111111111",
+    "4111 1111 1111 1111",
+    "5555555555554444",
+    "5555 5555 5555 4444",
+    "378282246310005",
+    "4111111111111111 12/29 123",
+    "12/29 123 4111111111111111",
+)
+"""Card numbers for tests, as their networks print them."""
+_NO_CARDS: Final = ("9999999999999999", "9999 9999 9999 9999", "999999999999999", "4", "a b", "12/29", "123")
+_LOGINS: Final = tuple(
+    f"{scheme}://{{}}db.example.org/app"
+    for scheme in ("postgres", "postgresql", "mysql", "mongodb", "mongodb+srv", "redis", "amqp", "https")
+)
+_EXPIRES: Final = ("12/29", "12-29", "12 / 29", "1229")
+
+
+_FEW: Final = 1000
+_FEWEST: Final = 100
+"""A number between the two has three digits, as the code of a card."""
 
 
 class Hint(NamedTuple):
@@ -51,7 +75,6 @@ _HEX64: Final = r"\[(?=[^\]]*0-9)(?=[^\]]*[aA]-[fF])[^\]]{6,9}\]\{64\}"
 _WIF: Final = r"\[5KL\]|1-9A-HJ-NP-Za-km-z\]\{5[0-2]"
 _FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
 _SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
-_IBAN: Final = r"\[A-Z\]\{2\}(?:\\d|\[0-9\])\{2\}\[(?:A-Z0-9|0-9A-Z)\]\{"
 _CURVE_KEY: Final = r"\[[^\]]*\+/[^\]]*\]\{43\}="
 _NUMBER_AND_COLON: Final = r"(?:\\d|\[0-9\])\{8,10\}:(?:AA)?"
 _SIX_TIMES_EIGHT: Final = r"\{6\}-\)\{7\}"
@@ -169,6 +192,13 @@ def single_digit(field: Carrier) -> tuple[int, int] | None:
     return (1, 1) if field.minimum == 0 and field.maximum == 9 else None
 
 
+def counts_few(field: Carrier) -> bool:
+    """Whether it is a number with a low limit, which counts things. A single digit may be one of a secret."""
+    if isinstance(field, Text) or field.maximum is None or single_digit(field):
+        return False
+    return field.maximum < _FEW and (field.minimum or 0) < _FEWEST
+
+
 def takes_postal_code(field: Text, in_india: bool = False) -> bool:
     """Whether it takes six digits of which the first is no zero, as postal codes in India are."""
     pattern = pattern_of(field).strip("^$")
@@ -202,7 +232,30 @@ def pattern_of(field: Carrier) -> str:
 
 def month_and_year(field: Carrier) -> bool:
     """Whether the field wants a month and a year of two digits, as cards have them."""
-    return any(_compiled(_MONTH_AND_YEAR).search(text) for text in (field.title, field.description) if text)
+    pattern = pattern_of(field)
+    return any(
+        _compiled(_MONTH_AND_YEAR).search(text) for text in (field.title, field.description) if text
+    ) or ("1[0-2]" in pattern and _takes_some(pattern, _EXPIRES, ("29/12", "13/29", "12/29/29", "12/2029")))
+
+
+@lru_cache(maxsize=1024)
+def _takes_some(pattern: str, wanted: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether the pattern takes one of these texts, and none of the others."""
+    try:
+        takes = compile_pattern(pattern)
+    except ValueError:
+        return False
+    return any(map(takes, wanted)) and not any(map(takes, others))
+
+
+def _takes_card(pattern: str) -> bool:
+    return _takes_some(pattern, _CARDS, _NO_CARDS)
+
+
+def _takes_login(pattern: str) -> bool:
+    """Whether it takes an address with a user and a password, and none without."""
+    logins = tuple(each.format("app:pw12@") for each in _LOGINS)
+    return _takes_some(pattern, logins, tuple(each.format("") for each in _LOGINS))
 
 
 def shown_kind(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
@@ -224,14 +277,16 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
         _compiled(_HEX64).search(pattern) and not roles.isdisjoint({"wallet", "key"})
     ):
         return Hint("private_key", False, because)
-    if _compiled(_IBAN).search(pattern):
-        return Hint("bank_account", False, because)
     if _compiled(_SOCIAL).search(pattern):
         return Hint("national_id", False, because)
     if _compiled(_CURVE_KEY).search(pattern) or _compiled(_SIX_TIMES_EIGHT).search(pattern):
         return Hint("private_key", False, because)
     if _compiled(_THREE_PARTS).fullmatch(pattern):
         return Hint("token", True, because)
+    if _takes_card(pattern):
+        return Hint("card_number", False, because)
+    if "://" in pattern and _takes_login(pattern):
+        return Hint("connection_string", False, because)
     if quoted := quoted_in(_beginning(pattern)):
         return quoted._replace(because=because)
     if _compiled(_FORTY).search(pattern):
@@ -255,6 +310,8 @@ def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
     default = str(field.default) if field.default is not UNSET else ""
     if default and (quoted := quoted_in(default)):
         return quoted
+    if "://" in default and _compiled(_LOGIN_TO_FILL_IN).search(default):
+        return Hint("connection_string", False, "an address with a place for a password")
     if generic and default.lower() in _NOTORIOUS:
         return Hint("password", True, "a suggested value that is one")
     signing_in = "signing in" in roles
@@ -352,6 +409,7 @@ def enumerates_values(field: Choice | Choices) -> bool:
     )
 
 
+_LOGIN_TO_FILL_IN: Final = r"://[^\s/:@]{0,40}:[^/@]{0,40}@"
 _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(?:word|wd)?|pw|pwd|p|secret)@"
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""

@@ -16,22 +16,20 @@ from math import sqrt
 from typing import Final, NamedTuple
 
 from handraise.forms import UNSET, Choice, Choices, Field, Text
-from handraise.secrets.reading import Reading, read
+from handraise.secrets.reading import Mention, Reading, read
+from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 1.6
+SUSPICIOUS: Final = 2.3
 """A question that weighs this much is doubtful."""
-CERTAIN: Final = 1.8
-"""A question that weighs this much, and that a rule finds doubtful too, asks for a secret without a doubt.
-
-Without a rule, it is doubtful even if the names of its fields say something harmless.
-"""
-SURE: Final = 3.4
-"""A question that weighs this much asks for a secret without a doubt."""
-PLAUSIBLE: Final = -0.3
-"""What weighs less asks for no secret, even if a rule finds that its words describe one."""
-POSSIBLE: Final = -1.2
-"""What weighs less asks for no secret, even if one of its words may name one: "pin", "OTP"."""
+SURE: Final = 3.6
+"""A question that weighs this much asks for a secret without a doubt, whatever the names of its fields say."""
+POSSIBLE: Final = -0.6
+"""What weighs less asks for no secret, even if a word names one: a "card number" among ten business cards."""
+ALONE: Final = 2.0
+"""A message and one field alone must weigh so much more."""
+GOING_ON: Final = -2.0
+"""A question that goes on about an earlier one says little: with that one, it must weigh no more than this."""
 DAMPING: Final = 12
 """A few heavy words in a short question say less than many."""
 MANY_OPTIONS: Final = 20
@@ -125,8 +123,20 @@ def _words(readings: list[Reading]) -> frozenset[str]:
 
 
 def _roles(readings: list[Reading]) -> frozenset[str]:
-    roles = frozenset().union(*[reading.roles for reading in readings])
+    """All roles, what is named, and whether something is denied."""
+    named = [f"{_how(mention)} {mention.kind}" for reading in readings for mention in reading.mentions]
+    roles = frozenset(named).union(*[reading.roles for reading in readings])
     return roles | {_DENIED} if any(reading.denies for reading in readings) else roles
+
+
+def _how(mention: Mention) -> str:
+    if mention.part:
+        return "part of"
+    if mention.described:
+        return "describes"
+    if not mention.firm:
+        return "may name"
+    return "asks for" if mention.asked else "names"
 
 
 def _readings_below(field: Field) -> Iterator[Reading]:
@@ -134,6 +144,8 @@ def _readings_below(field: Field) -> Iterator[Reading]:
         yield read(field.description)
     if isinstance(field, Choice | Choices):
         yield from (read(option.label) for option in field.options[:MANY_OPTIONS])
+    elif isinstance(field, Text) and field.default is not UNSET:
+        yield read(str(field.default))
 
 
 def _traits(field: Field) -> Iterator[str]:
@@ -142,6 +154,8 @@ def _traits(field: Field) -> Iterator[str]:
     if isinstance(field, Text):
         if field.pattern is not None:
             yield "pattern"
+            if size := digits_of(field, _NOTHING):
+                yield f"pattern of {size[1]} digits"
         if field.max_length:
             yield f"up to {min(field.max_length, _LONGEST_COUNTED)}"
         if field.format is not None:
