@@ -82,8 +82,8 @@ ENDING: Final = f"""\
 | a prompt or a resource | the JSON-RPC error that is named below |
 | a tool, if it is `NotSupported` on 2026-07-28 | the JSON-RPC error too: [messages](../wire/cannot-be-asked.md) |
 
-This is so for the errors of questions, `once` and `Boundary`. Another one, such as a `FormError` of `Form.of(…)`, ends a tool like an
-error of your own code.
+This is so for the errors of questions, `once` and `Boundary`. Another one, such as a `FormError` of `Form.of(…)`,
+ends a tool like an error of your own code.
 
 Two classes have another word in place of the code. For `Stopped` it is `user_declined` or `user_cancelled`. For
 `GuardRefused` it is the reason.
