@@ -23,6 +23,7 @@ from handraise.guards.decide import (
 )
 from handraise.policy.files import parse_settings
 from handraise.questions import FormQuestion
+from handraise.secrets import CallReading
 
 
 def asked(
@@ -549,3 +550,15 @@ def test_a_sentence_names_arguments_plainly(template: str) -> None:
 def test_a_sentence_that_cannot_be_filled_in_is_refused(template: str) -> None:
     with pytest.raises(DefinitionError, match="cannot be filled in"):
         names_in(template)
+
+
+@pytest.mark.parametrize(
+    "name", ["group", "table", "branch", "release", "folder", "invoice", "plan", "count"]
+)
+@pytest.mark.parametrize(
+    "message", ["Delete 47 contacts?", "Drop it for good?", "Really deploy to production?"]
+)
+def test_a_typed_confirmation_does_not_look_like_a_secret(name: str, message: str) -> None:
+    guard = Guard(message=message, typed=name, consequence="This cannot be undone.")
+    question = asked(guard, {name: "old stuff", "limit": 3}, 47)
+    assert not CallReading().judge(question.message, question.form)

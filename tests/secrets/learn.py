@@ -23,7 +23,7 @@ from handraise.secrets.weighing import DAMPING, Features, Weights, features_of
 
 _ROUNDS: Final = 25
 _STEP: Final = 3.0
-_DECAY: Final = 1e-4
+_DECAY: Final = 3e-4
 _RAREST: Final = 3
 """A feature of fewer calls is left out."""
 _LIGHTEST: Final = 0.3
@@ -33,6 +33,18 @@ _STRANGERS: Final = 3.0
 """How much a call counts that a stranger wrote: new forms will be most like these."""
 _PHRASES: Final = 0.1
 """How much a bare phrase counts."""
+
+_ADDED: Final = (
+    "\nWhy: This is what the team has agreed on, so that nobody has to look it up again.",
+    "\nWhy: The report is due on Friday and it would be wrong without that.",
+    "\nWhy: You asked for it yesterday, and there were two that fit.",
+    "\nIf you decline: Everything stays as it was, and the call ends there without a change.",
+    "\nIf you decline: It is left out, and I go on with the rest of what you gave me.",
+    "\nIf you decline: No message is sent, and you are told when it is time to do it by hand.",
+)
+"""Servers add such sentences to a message. Without them, the little words of a long message would look suspicious."""
+_WITH_ADDED: Final = 0.35
+"""The share of calls that are learned once more, with such a sentence."""
 
 Place = tuple[str, str]
 """Where a feature stands, and what it is."""
@@ -52,12 +64,17 @@ LEARNED: Final = tuple(half for half in get_args(Half) if half != HELD_OUT)
 
 def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
     """All labelled calls and forms of these sets."""
+    draw = random.Random(3)
     for half in halves:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
                 questions = [(asked.message, asked.form.fields) for asked in call.questions]
                 weight = _STRANGERS if half.startswith("strangers") else 1.0
                 yield Example(_placed(features_of(questions)), label == "asking", weight)
+                if draw.random() < _WITH_ADDED:
+                    message, fields = questions[0]
+                    questions[0] = message + draw.choice(_ADDED), fields
+                    yield Example(_placed(features_of(questions)), label == "asking")
 
 
 def own_examples() -> Iterator[Example]:
