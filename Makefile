@@ -76,11 +76,11 @@ test: setup lint audit ## everything: style, types, every test, strangers includ
 tests: $(READY) # six workers for two cores: two thirds of their time is waiting for browsers, clocks and other programs
 	$(PYTEST) -n 6 $(AGAIN) $(TESTS)
 
-check: $(READY) lint ## the inner loop, in two minutes: all but slow tests and strangers
+check: $(READY) lint ## the inner loop, in a minute: all but slow tests and strangers
 	@$(MAKE) --no-print-directory --jobs=2 types inner
 
 inner: $(READY)
-	$(PYTEST) -n 3 -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
+	$(PYTEST) -n 5 -m 'not stranger and not slow' --hypothesis-profile inner $(TESTS)
 
 releases: $(NPM) ## what asks, on each SDK release, as a table; RELEASES=name
 	@rm -f $(RELEASES:%=.venv-releases/%/results.xml)
