@@ -496,7 +496,7 @@ def in_words(field: ShownField, value: Any, language: Language) -> str:
         return language.number(value)
     if isinstance(value, list) and not value:
         return language("none_of_these")
-    with suppress(ValueError):  # a server may suggest what is no date
+    with suppress(ValueError):  # the server may suggest a text that is not a date
         if field.kind == "date":
             return language.day(date.fromisoformat(value))
         if field.kind == "date-time":
