@@ -175,6 +175,27 @@ def test_a_connection_of_our_own_is_known_and_one_without_an_owner_is_not() -> N
         assert access.of_connection(visitor, desk) == "client"
 
 
+def test_a_second_connection_of_a_client_is_let_in_and_one_of_a_new_program_is_looked_into() -> None:
+    """The second program has its own family, which the desk must keep out, too."""
+    code = (
+        "import socket, sys; visit = socket.socket(); visit.connect(('127.0.0.1', int(sys.argv[1])))\n"
+        "print(visit.getsockname()[1], flush=True); sys.stdin.read()"
+    )
+    access = AccessCheck()
+    with connection() as first, connection() as second:
+        assert access.add_client_at(*first)
+        assert access.add_client_at(*second)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        desk = listening.getsockname()
+        command = [sys.executable, "-c", code, str(desk[1])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            visitor = ("127.0.0.1", int(other.stdout.readline()))
+            assert access.add_client_at(visitor, desk)
+            assert access.of_connection(visitor, desk) == "client"
+            other.communicate()
+
+
 @only_root
 def test_a_connection_of_another_user_is_refused() -> None:
     code = (

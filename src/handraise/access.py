@@ -28,6 +28,7 @@ from handraise.processes import (
     ancestors,
     can_tell,
     holders_of,
+    holds,
     read_process,
     tcp_peer,
     unix_peer,
@@ -127,6 +128,8 @@ class AccessCheck:
         self._tells = can_tell()
         self._needs_family = False
         self._families: set[Family] = set()
+        self._clients: set[tuple[int, int]] = set()
+        """The processes whose connections were checked, by pid and start."""
         self._user = os.getuid() if hasattr(os, "getuid") else None
         self._seen: dict[int, Access] = {}
 
@@ -175,10 +178,15 @@ class AccessCheck:
         owner = tcp_peer(client, server) if self._tells else None
         if owner is None or owner.user != self._user:
             return False
-        families = [family_of(pid) for pid in holders_of(owner.inode)]
+        if any(holds(pid, owner.inode) and _is(pid, started) for pid, started in self._clients):
+            return True  # a client opens many connections, and to look into all processes takes long
+        lineages = [ancestors(pid) for pid in holders_of(owner.inode)]
+        families = [None if lineage is None else find_family(lineage) for lineage in lineages]
         if not families or None in families:
             return False
         self._families.update(family for family in families if family is not None)
+        living = {each for each in self._clients if _is(*each)}
+        self._clients = living | {lineage[0].key for lineage in lineages if lineage is not None}
         self._seen.clear()
         return True
 
@@ -224,6 +232,12 @@ class AccessCheck:
         if lineage is None:
             return "unknown"
         return "client" if any(family.has(lineage) for family in self._families) else "own"
+
+
+def _is(pid: int, started: int) -> bool:
+    """Whether this is still the process that started then. A pid is used again."""
+    process = read_process(pid)
+    return process is not None and process.key == (pid, started)
 
 
 def _parse_family(told: object) -> Family | None:

@@ -154,19 +154,21 @@ def find_owner(table: Iterable[str], client: str, server: str) -> SocketOwner | 
 
 def holders_of(inode: int) -> frozenset[int]:
     """The processes that hold a socket. A process that hides its files from this user is not found."""
-    wanted = f"socket:[{inode}]"
-    found = set()
-    for process in _PROC.glob("[0-9]*"):
-        try:
-            files = list((process / "fd").iterdir())
-        except OSError:  # it ended, or this user may not look
-            continue
-        if any(_target(file) == wanted for file in files):
-            found.add(int(process.name))
-    return frozenset(found)
+    return frozenset(pid for pid in map(int, filter(str.isdigit, os.listdir(_PROC))) if holds(pid, inode))
 
 
-def _target(link: Path) -> str | None:
+def holds(pid: int, inode: int) -> bool:
+    """Whether a process holds a socket. False when it hides its files from this user."""
+    # Plain strings: a system has thousands of open files, and a `Path` for each takes four times as long.
+    folder, wanted = f"{_PROC}/{pid}/fd", f"socket:[{inode}]"
+    try:
+        files = os.listdir(folder)
+    except OSError:  # it ended, or this user may not look
+        return False
+    return any(_target(f"{folder}/{file}") == wanted for file in files)
+
+
+def _target(link: str) -> str | None:
     """Where a link leads; None when it is gone. A browser closes files all the time."""
     try:
         return os.readlink(link)
