@@ -18,7 +18,7 @@ from handraise.errors import WireError
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.json_text import plain
-from handraise.gateway.messages import ELICIT, Message, input_requests, required_links
+from handraise.gateway.messages import Message
 from handraise.gateway.peers import MODERN, Peer
 from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source, Upstream
@@ -185,10 +185,10 @@ class QuestionHandler:
 
     def _questions_in(self, message: Message) -> list[tuple[Question, Revision]]:
         """The questions in a -32042, a task or a notice; WireError when one breaks a rule."""
-        asked = [each.get("params") for each in input_requests(message.body) if each.get("method") == ELICIT]
+        asked = [each.get("params") for each in message.inside.questions]
         found = [self.parse(each, MODERN) for each in asked]
         _require_one_mode(asked)
-        for data in required_links(message.body):
+        for data in message.inside.required_links:
             links = parse_url_required(plain(data), self.limits)
             _require_one_mode(data["elicitations"])
             found += [(link, Revision.NOVEMBER_2025) for link in links]

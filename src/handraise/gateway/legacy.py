@@ -22,7 +22,6 @@ from handraise.gateway.messages import (
     INVALID_REQUEST,
     Id,
     Message,
-    carries_questions,
     error_response,
     id_key,
     notice,
@@ -119,7 +118,7 @@ class LegacyRelay(Relay):
         if message.source.asks_in_rounds and message.round is None:
             self.run(self._refuse(message))
             return
-        if carries_questions(message):
+        if message.inside.carries_questions:
             self.run(self._refuse(message, "A request is one question, and carries no others."))
             return
         if id_key(message.id) in self._questions or id_key(message.id) in self._passed:

@@ -6,8 +6,8 @@ import asyncio
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from handraise.forms import DEFAULT_LIMITS
 from handraise.forms.rules import FORM, ITEMS, OPTION, TEXT, drop_unread
@@ -37,6 +37,24 @@ _LARGE: Final = 256 * 1024
 """Bytes from which parsing a message takes noticeable time."""
 
 
+_NESTED: Final = frozenset({"params", "result", "task", "tasks"})
+"""Members in which a message has a result or a task. A task that failed has an error, a finished one a result."""
+
+
+def _object(members: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = members.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    value = members.get(name)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 class Unreadable(Exception):
     """A message that cannot be parsed. It is refused and never passed on. `id` is its id, if it could be read."""
 
@@ -59,10 +77,59 @@ class Unreadable(Exception):
         )
 
 
+class Inside:
+    """The parts of a message in which questions hide, however it spells the members that lead to them."""
+
+    __slots__ = ("asked", "errors", "parts")
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.parts: list[dict[str, Any]] = []
+        """Its params or result, and the results and tasks in it."""
+        self.errors: list[dict[str, Any]] = []
+        for part in self._with_parts(body):
+            for name, value in part.items():
+                if (folded := name.casefold()) == "error" and isinstance(value, dict):
+                    self.errors.append(value)
+                elif folded in _NESTED:
+                    self.parts += [each for each in _listed(value) if isinstance(each, dict)]
+        wanted = (_object(part, "inputRequests") for part in self.parts)
+        self.asked = [each for requests in wanted for each in requests.values() if isinstance(each, dict)]
+        """Its input requests: in a round, a task, or a notice about a task."""
+
+    def _with_parts(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield body
+        yield from self.parts  # it grows meanwhile
+
+    @property
+    def questions(self) -> list[dict[str, Any]]:
+        """The input requests that are questions."""
+        return [each for each in self.asked if each.get("method") == ELICIT]
+
+    @property
+    def required_links(self) -> list[Any]:
+        """The data of every -32042: of a response, or of a task that failed."""
+        return [error.get("data") for error in self.errors if error.get("code") == URL_REQUIRED]
+
+    @property
+    def carries_questions(self) -> bool:
+        """Whether there are questions in a message that is no question itself."""
+        return bool(self.questions or self.required_links)
+
+    def questions_by_key(self, task: str) -> set[tuple[str, str]]:
+        """The questions of tasks, by task and key. `task`: the one that the message is about if it names none."""
+        return {
+            (str(part.get("taskId", task)), key)
+            for part in self.parts
+            for key, asked in _object(part, "inputRequests").items()
+            if asked.get("method") == ELICIT
+        }
+
+
 class Message:
     """One message. `body` is the parsed message, and `raw` is the body written anew."""
 
     __slots__ = (
+        "_inside",
         "_raw",
         "about",
         "among",
@@ -80,6 +147,7 @@ class Message:
     def __init__(self, body: dict[str, Any]) -> None:
         self.body = body
         self._raw: bytes | None = None
+        self._inside: Inside | None = None
         id, method = body.get("id"), body.get("method")
         self.id: Id | None = id if _is_id(id) else None
         self.method: str | None = method if isinstance(method, str) else None
@@ -108,10 +176,16 @@ class Message:
         return self._raw
 
     @property
+    def inside(self) -> Inside:
+        """Where questions are in it."""
+        if self._inside is None:
+            self._inside = Inside(self.body)
+        return self._inside
+
+    @property
     def params(self) -> dict[str, Any]:
         """The params, or an empty object."""
-        params = self.body.get("params")
-        return params if isinstance(params, dict) else {}
+        return _object(self.body, "params")
 
     @property
     def is_request(self) -> bool:
@@ -208,25 +282,15 @@ def parse_message(raw: bytes) -> Message:
         if error.value is None:
             raise unparsable(str(error), raw) from None
         raise _refused(str(error), error.value) from None
-    if (why := _problem(body)) is not None:
-        raise _refused(why, body)
-    parts = list(_parts(body))
-    inside = _Inside(body, parts, _input_requests(parts), _errors(body, parts))
-    if (why := _asks_too_much(inside) or _misspelled(inside)) is not None:
-        raise _refused(why, body)
-    _drop_unjudged(inside)
-    return Message(body)
-
-
-class _Inside(NamedTuple):
-    """What a message contains."""
-
-    body: dict[str, Any]
-    parts: list[dict[str, Any]]
-    """Its params or result, and the results and tasks in it."""
-    asked: list[dict[str, Any]]
-    """Its input requests."""
-    errors: list[dict[str, Any]]
+    if not isinstance(body, dict):
+        batch = "it is a batch, which no revision that asks has; send each message by itself"
+        raise _refused(batch if isinstance(body, list) else "it is not an object", body)
+    message = Message(body)
+    for problem in (_problem, _problem_of_shape, _asks_too_much, _misspelled):
+        if (why := problem(message)) is not None:
+            raise _refused(why, body)
+    _drop_unjudged(message)
+    return message
 
 
 async def parse_off_loop(raw: bytes) -> Message:
@@ -284,17 +348,12 @@ _REQUESTS: Final = (
 """First parts of the protocol's request methods. Some servers run such a method even if it comes without an id."""
 
 
-def _problem(body: Any) -> str | None:
-    """Why a JSON value is not a JSON-RPC message; None when it is one. A null member counts as absent."""
-    if isinstance(body, list):
-        return "it is a batch, which no revision that asks has; send each message by itself"
-    if not isinstance(body, dict):
-        return "it is not an object"
+def _problem(message: Message) -> str | None:
+    """Why an object is not a JSON-RPC message; None when it is one. A null member counts as absent."""
+    body = message.body
+    method, error = body.get("method"), body.get("error")
     if body.get("jsonrpc") != "2.0":
         return "its member jsonrpc is not 2.0"
-    method, error = body.get("method"), body.get("error")
-    if (why := _problem_of_shape(body)) is not None:
-        return why
     answers = [name for name in ("result", "error") if body.get(name) is not None]
     if method is not None:
         return "it is a request and a response at once" if answers else _problem_of_request(body, method)
@@ -336,9 +395,9 @@ def _problem_of_call(method: str, params: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
+def _problem_of_shape(message: Message) -> str | None:
     """Why members that carry questions have a wrong type; None when they are fine."""
-    for part in _parts(body):
+    for part in message.inside.parts:
         meta = part.get("_meta")
         if not isinstance(meta, dict | None):
             return "its _meta is not an object"
@@ -353,11 +412,11 @@ def _problem_of_shape(body: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _asks_too_much(inside: _Inside) -> str | None:
+def _asks_too_much(message: Message) -> str | None:
     """Why a message asks too much at once: judging 100,000 questions would hold up everybody for minutes."""
-    lists = (_object(error, "data").get("elicitations") for error in inside.errors)
+    lists = (_object(error, "data").get("elicitations") for error in message.inside.errors)
     links = sum(len(each) for each in lists if isinstance(each, list))
-    if links + len(inside.asked) > MOST_ASKED:
+    if links + len(message.inside.asked) > MOST_ASKED:
         return f"it asks more than {MOST_ASKED} questions at once"
     return None
 
@@ -372,8 +431,6 @@ def _names(text: str) -> Mapping[str, str]:
 
 _LONGEST_NAME: Final = 60
 _ENVELOPE: Final = _names("jsonrpc id method params result error")
-_NESTED: Final = frozenset({"params", "result", "task", "tasks"})
-"""Members in which a message has a result or a task. A task that failed has an error, a finished one a result."""
 _CALL: Final = _names("_meta name uri arguments task taskId inputResponses requestState")
 _QUESTION: Final = _names("_meta mode message url elicitationId requestedSchema task")
 _ROUND: Final = _names("resultType inputRequests requestState")
@@ -391,21 +448,21 @@ _PART: Final = _names(
 )
 
 
-def _misspelled(inside: _Inside) -> str | None:
+def _misspelled(message: Message) -> str | None:
     """Why a message has two readings; None when it has one.
 
     The attack: some programs ignore the case of member names, and the last one counts. Only members and methods that
     decide about calls and questions are checked.
     """
-    for members, names in _decisive(inside):
+    for members, names in _decisive(message):
         for member in members:
             spelled = names.get(member.casefold())
             if spelled is not None and member != spelled:
                 return f"it has a member {_shown(member)}, which some programs read as {spelled!r}"
-    for method in (inside.body.get("method"), *(asked["method"] for asked in inside.asked)):
-        read = _METHODS.get(unicodedata.normalize("NFKC", method or "").strip().casefold(), method)
+    for method in (message.method or "", *(asked["method"] for asked in message.inside.asked)):
+        read = _METHODS.get(unicodedata.normalize("NFKC", method).strip().casefold(), method)
         if method != read:
-            return f"it has the method {_shown(str(method))}, which some programs read as {read!r}"
+            return f"it has the method {_shown(method)}, which some programs read as {read!r}"
     return None
 
 
@@ -414,11 +471,11 @@ def _shown(name: str) -> str:
     return ascii(name[:_LONGEST_NAME])
 
 
-def _decisive(inside: _Inside) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
-    body = inside.body
-    yield body, _ENVELOPE
-    method, params = body.get("method"), _object(body, "params")
-    if method in NAMED or (isinstance(method, str) and method.startswith("tasks/")):
+def _decisive(message: Message) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
+    """The objects that decide about calls and questions, each with the members that are read of it."""
+    inside, method, params = message.inside, message.method, message.params
+    yield message.body, _ENVELOPE
+    if method in NAMED or (method is not None and method.startswith("tasks/")):
         yield params, _CALL
     elif method != ELICIT:
         yield params, _NOTICE
@@ -433,32 +490,30 @@ def _decisive(inside: _Inside) -> Iterator[tuple[Mapping[str, Any], Mapping[str,
     for error in inside.errors:
         yield error, _ERROR
         yield _object(error, "data"), _LINKS
-    for question in _questions(inside):
+    for question in _questions(message):
         yield question, _QUESTION
         for part, _ in _parts_of_form(question):
             yield part, _PART
 
 
-def _questions(inside: _Inside) -> Iterator[dict[str, Any]]:
+def _questions(message: Message) -> Iterator[dict[str, Any]]:
     """The params of every question in a message: of a request, a round, a task, a notice or a -32042."""
-    if inside.body.get("method") == ELICIT:
-        yield _object(inside.body, "params")
-    for asked in inside.asked:
-        if asked.get("method") == ELICIT:
-            yield _object(asked, "params")
-    for error in inside.errors:
+    if message.method == ELICIT:
+        yield message.params
+    for asked in message.inside.questions:
+        yield _object(asked, "params")
+    for error in message.inside.errors:
         yield from _objects(_object(error, "data"), "elicitations")
 
 
-def _drop_unjudged(inside: _Inside) -> None:
+def _drop_unjudged(message: Message) -> None:
     """Remove the members of questions that nobody judges.
 
     The attack: a `title` or a `placeholder` that asks for a password. The client shows it; nobody judged it.
     """
-    for asked in inside.asked:
-        if asked.get("method") == ELICIT:
-            _keep_only(asked, _INPUT)
-    for params in _questions(inside):
+    for asked in message.inside.questions:
+        _keep_only(asked, _INPUT)
+    for params in _questions(message):
         _keep_only(params, _QUESTION)
         for part, known in _parts_of_form(params):
             drop_unread(part, known)
@@ -480,60 +535,3 @@ def _parts_of_form(params: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Map
             yield items, ITEMS
             for part in (field, items):
                 yield from ((option, OPTION) for name in _LISTED for option in _objects(part, name))
-
-
-def input_requests(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The input requests in a server's message: in a round, a task, or a notice about a task."""
-    return _input_requests(_parts(body))
-
-
-def _input_requests(parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    found = (_object(part, "inputRequests") for part in parts)
-    return [each for requests in found for each in requests.values() if isinstance(each, dict)]
-
-
-def questions_by_key(body: Mapping[str, Any], task: str) -> set[tuple[str, str]]:
-    """The questions of tasks in a message, by task and key. `task`: the one it is about if it names none."""
-    return {
-        (str(part.get("taskId", task)), key)
-        for part in _parts(body)
-        for key, asked in _object(part, "inputRequests").items()
-        if asked.get("method") == ELICIT
-    }
-
-
-def required_links(body: Mapping[str, Any]) -> list[Any]:
-    """The data of every -32042 in a server's message: a response, or a task that failed."""
-    errors = _errors(body, _parts(body))
-    return [error.get("data") for error in errors if error.get("code") == URL_REQUIRED]
-
-
-def carries_questions(message: Message) -> bool:
-    """Whether a message that is no question itself carries questions."""
-    asked = any(each.get("method") == ELICIT for each in input_requests(message.body))
-    return asked or bool(required_links(message.body))
-
-
-def _errors(body: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    found = [each for part in (body, *parts) for name, each in part.items() if name.casefold() == "error"]
-    return [error for error in found if isinstance(error, dict)]
-
-
-def _parts(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The params or result of a message, and the results and tasks in it, however they spell these members."""
-    for name, value in body.items():
-        if name.casefold() in _NESTED:
-            for part in value if isinstance(value, list) else [value]:
-                if isinstance(part, dict):
-                    yield part
-                    yield from _parts(part)
-
-
-def _objects(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    value = members.get(name)
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _object(members: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = members.get(name)
-    return value if isinstance(value, dict) else {}

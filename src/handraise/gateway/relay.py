@@ -39,11 +39,9 @@ from handraise.gateway.messages import (
     Id,
     Message,
     cancel_for,
-    carries_questions,
     error_response,
     id_key,
     notice,
-    questions_by_key,
     request,
     unknown_target,
 )
@@ -154,7 +152,7 @@ class Relay:
     def _note_questions(self, message: Message, call: RelayedCall | None) -> None:
         """Remember the questions of tasks that the client gets, but only the latest."""
         task = "" if call is None else str(call.message.params.get("taskId", ""))
-        self._asked_in_tasks.update(dict.fromkeys(questions_by_key(message.body, task)))
+        self._asked_in_tasks.update(dict.fromkeys(message.inside.questions_by_key(task)))
         while len(self._asked_in_tasks) > _MOST_IN_TASKS:
             del self._asked_in_tasks[next(iter(self._asked_in_tasks))]
 
@@ -331,7 +329,7 @@ class Relay:
         self._link.send(error_response(message.id, -32601, why))
 
     def _take_server_notice(self, message: Message) -> None:
-        if carries_questions(message):
+        if message.inside.carries_questions:
             self.run(self._judge_notice(message))
         else:
             self._pass_notice(message)
@@ -358,7 +356,7 @@ class Relay:
 
     def _finish(self, call: RelayedCall, message: Message) -> None:
         """Handle the response to a call. Questions outside a round are judged before the client gets them."""
-        if carries_questions(message):
+        if message.inside.carries_questions:
             self.run(self._judge(call, message), call)
         else:
             self.end(call, message)

@@ -14,7 +14,7 @@ from handraise.access import AccessCheck
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import INVALID_REQUEST, Message, carries_questions, error_response
+from handraise.gateway.messages import INVALID_REQUEST, Message, error_response
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.options import Options
 from handraise.gateway.peers import is_modern
@@ -51,7 +51,7 @@ class Front:
         """Refuse a server's request before the client's first message: a question would pass unjudged."""
         if message.is_request:
             self._link.send(error_response(message.id, INVALID_REQUEST, "There is no client yet."))
-        elif message.is_notice and not carries_questions(message):
+        elif message.is_notice and not message.inside.carries_questions:
             self._port.send(message)
 
     async def aclose(self) -> None:
