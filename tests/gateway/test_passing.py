@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -12,7 +13,7 @@ from tests.gateway.wire_http import over_http
 from tests.waiting import until
 
 from handraise.desks import Decision
-from handraise.gateway.messages import SUBSCRIPTION_KEY, Message, notice, request, response
+from handraise.gateway.messages import MOST_ASKED, SUBSCRIPTION_KEY, Message, notice, request, response
 from handraise.gateway.peers import JUNE, LOG_LEVEL_KEY, NOVEMBER
 from handraise.questions import Declined
 
@@ -252,6 +253,34 @@ async def test_a_cancelled_call_is_cancelled_at_its_server(begun: Begin, modern:
     assert told["requestId"] == came.id
     if not modern and not behind:  # on 2026-07-28 over HTTP closing the stream is all there is
         assert told["reason"] == "enough"
+
+
+async def test_a_call_that_is_cancelled_between_two_rounds_without_a_question_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("handraise.gateway.bridges.as_legacy._PAUSES", (0.0,))
+    client = await WireClient.begun(modern=False, behind=True)
+    client.ask(1, "tools/call", CALL)
+    came = await client.server.taken("tools/call")
+    client.server.say(response(came.id, {"resultType": "input_required", "requestState": "s"}))
+    client.tell("notifications/cancelled", {"requestId": 1})
+    client.ask(2, "tools/list")
+    await client.server.taken("tools/list")
+    await asyncio.sleep(0.01)  # longer than the pause: nothing tells that no request comes
+    assert not [each for each in client.server.got if each.method == "tools/call"]
+
+
+async def test_a_legacy_server_asks_no_more_at_once_than_fits_in_one_round() -> None:
+    """While the client answers a round, the next questions of a call wait for their own."""
+    client = await WireClient.begun(modern=True, behind=False)
+    client.ask(1, "tools/call", CALL)
+    await client.server.taken("tools/call")
+    for number in range(MOST_ASKED + 3):
+        client.server.say(request(number, "roots/list", {}))
+    asked = (await client.taken()).result or {}
+    assert len(asked["inputRequests"]) == 1
+    refused = [each for each in client.server.got if each.method is None]
+    assert [each.id for each in refused] == [MOST_ASKED + 1, MOST_ASKED + 2]
 
 
 async def test_a_round_that_the_client_did_not_hear_of_is_not_asked_once_its_server_took_it_back() -> None:

@@ -334,6 +334,30 @@ async def test_no_server_has_a_request_of_another_one_refused_by_guessing_our_id
 
 
 @either_era
+async def test_no_server_tells_the_progress_of_a_call_to_another_one(modern: bool) -> None:
+    """Its text would stand beside the other server's call."""
+    rivals = await Rivals(modern=modern).begin()
+    rivals.client.ask(1, "tools/call", {"name": "pay", "arguments": {}}, progressToken="t")
+    came = await rivals.bank.taken("tools/call")
+    token = came.params["_meta"]["progressToken"]
+    for server, text in ((rivals.evil, "forged"), (rivals.bank, "own")):
+        server.say(notice("notifications/progress", {"progressToken": token, "progress": 1, "message": text}))
+    assert [each.params["message"] for each in rivals.client.got] == ["own"]
+
+
+async def test_a_question_of_one_server_belongs_to_no_call_of_another_one() -> None:
+    """The desk would show it with a call that has nothing to do with it, and hold that call."""
+    rivals = await Rivals(modern=False, able={}).begin()
+    await rivals.called(7, rivals.bank, "pay")
+    rivals.evil.say(request(1, "elicitation/create", FORM))
+    await until(rivals.client.queue.waiting)
+    (waiting,) = rivals.client.queue.waiting()
+    assert waiting.origin.name == "evil"
+    assert waiting.cause is None
+    rivals.client.queue.decide(waiting.id, Decision(Declined()))
+
+
+@either_era
 async def test_a_yes_for_a_call_of_one_server_is_none_for_another_one(modern: bool) -> None:
     rivals = await Rivals(modern=modern, guards=DESTRUCTIVE).begin()
     rivals.client.ask(1, "tools/call", {"name": "look", "arguments": {}})

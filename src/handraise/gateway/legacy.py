@@ -185,7 +185,8 @@ class LegacyRelay(Relay):
         """The calls that a server's request may belong to; one if the transport says which."""
         if message.about is not None and (call := self.calls.get(message.about)) is not None:
             return [call]
-        return [call for call in self.calls.values() if call.may_ask and call.state != "new"]
+        sent = [call for call in self.calls.values() if call.may_ask and call.state != "new"]
+        return [call for call in sent if self._is_for(call, message.source)]
 
     async def _ask(self, message: Message, calls: list[RelayedCall]) -> None:
         """Get the answer to a server's question and send it."""

@@ -35,6 +35,7 @@ from handraise.gateway.links import Destination, Link, Port
 from handraise.gateway.messages import (
     CANCELLED,
     NAMED,
+    PROGRESS,
     SERVER_FAULT,
     Id,
     Message,
@@ -338,8 +339,14 @@ class Relay:
         call = find_call_of(self.calls, message)
         if call is None:
             self.port.send(message)
+        elif message.method == PROGRESS and not self._is_for(call, message.source):
+            logger.warning("a server told the progress of a call to another one; nothing was passed on")
         elif call.port is not None:
             call.port.send(call.as_known(message))
+
+    def _is_for(self, call: RelayedCall, source: Source) -> bool:
+        """Whether a call is for this server."""
+        return self._link.source_of(call.message) is source
 
     def _take_response(self, message: Message) -> None:
         call = self.calls.get(id_key(message.id))
@@ -407,7 +414,7 @@ class Relay:
 
         While we shut down, parked calls are left to the next process.
         """
-        for call in [each for each in self.calls.values() if self._link.source_of(each.message) is source]:
+        for call in [each for each in self.calls.values() if self._is_for(each, source)]:
             if self.state.ending and call.parked is not None:
                 continue
             del self.calls[call.key]

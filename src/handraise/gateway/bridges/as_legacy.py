@@ -128,6 +128,8 @@ class AsLegacy(Bridge):
         self._version = NOVEMBER
         self._calls: dict[Id, RoundCall] = {}
         self._asked: dict[Id, RoundCall] = {}
+        self._paused: dict[Id, RoundCall] = {}
+        """Calls whose server asked nothing and is not done, until they are repeated."""
         self._listening = Subscriptions()
         self._fresh = count(1)
         link.on_message = self._from_server
@@ -239,7 +241,8 @@ class AsLegacy(Bridge):
         if not requests:
             pause = _PAUSES[min(call.idle, len(_PAUSES) - 1)]
             call.idle += 1
-            asyncio.get_running_loop().call_later(pause, self._retry, call)
+            self._paused[id_key(call.message.id)] = call
+            asyncio.get_running_loop().call_later(pause, self._retry_after_pause, call)
             return
         call.idle, call.rounds = 0, call.rounds + 1
         if call.rounds > MOST_ROUNDS:
@@ -286,6 +289,11 @@ class AsLegacy(Bridge):
         text = f"The client could not be asked: {error.get('message', '')}"
         self.on_message(error_response(call.message.id, error.get("code", -32603), text, error.get("data")))
 
+    def _retry_after_pause(self, call: RoundCall) -> None:
+        """Repeat a call whose server had neither a question nor a result, unless its client cancelled it."""
+        if self._paused.pop(id_key(call.message.id), None) is call:
+            self._retry(call)
+
     def _retry(self, call: RoundCall) -> None:
         params = self._wrapped(call.message.params)
         params["inputResponses"] = call.answers
@@ -297,13 +305,15 @@ class AsLegacy(Bridge):
 
     def _cancel(self, message: Message) -> None:
         wanted = message.params.get("requestId")
-        for call in {id(each): each for each in (*self._calls.values(), *self._asked.values())}.values():
+        open_calls = (*self._calls.values(), *self._asked.values(), *self._paused.values())
+        for call in {id(each): each for each in open_calls}.values():
             if call.message.id == wanted:
                 self._forget(call)
                 self._link.send(cancel_for(message, call.key))
 
     def _forget(self, call: RoundCall) -> None:
         self._calls.pop(call.key, None)
+        self._paused.pop(id_key(call.message.id), None)
         for id in call.missing:
             self._asked.pop(id, None)
 

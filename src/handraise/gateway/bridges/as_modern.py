@@ -26,6 +26,8 @@ from handraise.gateway.messages import (
     CANCELLED,
     COMPLETE,
     ELICIT,
+    INVALID_REQUEST,
+    MOST_ASKED,
     NAMED,
     PROGRESS,
     SERVER_FAULT,
@@ -256,6 +258,10 @@ class AsModern(Bridge):
         call = self._calls.get(id_key(message.about)) or (calls[-1] if calls else None)
         if call is None:
             self._link.send(error_response(message.id, -32600, "Nobody can be asked outside a call."))
+            return
+        if len(call.questions) >= MOST_ASKED:  # the attack: while the client answers one, a million more
+            text = f"{MOST_ASKED} requests of this call wait already."
+            self._link.send(error_response(message.id, INVALID_REQUEST, text))
             return
         if message.about is None and len(calls) > 1:
             message.among = tuple(each.about for each in calls if each.about is not None)
