@@ -255,6 +255,16 @@ async def test_a_cancelled_call_is_cancelled_at_its_server(begun: Begin, modern:
         assert told["reason"] == "enough"
 
 
+async def test_a_notice_over_http_cancels_no_call_of_another_client_of_the_same_person() -> None:
+    """On 2026-07-28 clients cancel by leaving. Two clients of a person may use the same ids."""
+    async with over_http(modern=True, behind=True) as client:
+        client.ask(1, "tools/call", CALL)
+        came = await client.server.taken("tools/call")
+        await client._exchange("POST", notice("notifications/cancelled", {"requestId": 1}))
+        client.server.say(response(came.id, {"resultType": "complete", "content": []}))
+        assert (await client.taken()).result == {"resultType": "complete", "content": []}
+
+
 async def test_a_call_that_is_cancelled_between_two_rounds_without_a_question_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

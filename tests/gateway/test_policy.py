@@ -11,6 +11,8 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel
 from tests.gateway.peers import gateway
 from tests.gateway.test_guards import DESTRUCTIVE, files
+from tests.gateway.test_passing import FORM
+from tests.gateway.wire import WireClient
 from tests.server.peers import REVISIONS, Person, accept, text_of
 from tests.waiting import until
 
@@ -21,6 +23,7 @@ from handraise.desks.scripted import Line
 from handraise.desks.waiting import PasskeyProof, answer_digest
 from handraise.errors import HandraiseError
 from handraise.forms import Limits
+from handraise.gateway.messages import request, response
 from handraise.gateway.options import Options
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.tables import DeskSettings
@@ -215,3 +218,14 @@ async def test_our_own_server_learns_that_a_question_was_too_large_to_show(
     said, note = (each.text for each in result.content)
     assert said == f"Failed: nobody was asked: {REFUSALS['size']}"
     assert note.startswith(f"A question of the server was not shown to the user. {REFUSALS['size']}")
+
+
+async def test_a_server_that_asks_a_thousand_questions_fills_no_result_with_refusals() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    client.ask(1, "tools/call", {"name": "work", "arguments": {}})
+    came = await client.server.taken("tools/call")
+    for number in range(100):
+        client.server.say(request(number, "elicitation/create", {**FORM, "message": "?" * 70_000}))
+        await client.server.taken()
+    client.server.say(response(came.id, {"content": []}))
+    assert len(((await client.taken()).result or {})["content"]) == 1

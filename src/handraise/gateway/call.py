@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 State = Literal["new", "sent", "answered", "over"]
 Event = Literal["send", "answer", "end"]
 
+_MOST_NOTES: Final = 20
+
 TRANSITIONS: Final[Mapping[State, Mapping[Event, State]]] = {
     "new": {"send": "sent", "end": "over"},
     "sent": {"answer": "answered", "end": "over"},
@@ -85,8 +87,7 @@ class RelayedCall:
         self.amend: Callable[[Message], Message] | None = None
         """Changes the response before it goes back."""
         self.began = time.monotonic()
-        self.notes: list[str] = []
-        """Sentences for the model, added to the result."""
+        self._notes: dict[str, None] = {}
         self.open = 0
         """How many of its questions wait at our desk. An open page counts as one."""
         self.browsing = False
@@ -218,14 +219,23 @@ class RelayedCall:
             same = message.id == self.message.id
             self.port.send(message if same else message.with_(id=self.message.id))
 
+    def note(self, *notes: str) -> None:
+        """Add sentences for the model to the result, each once.
+
+        The attack: a server asks a million questions that the rules refuse, and each refusal has its sentence.
+        """
+        for note in notes:
+            if len(self._notes) < _MOST_NOTES:
+                self._notes[note] = None
+
     def finished(self, message: Message) -> Message:
         """The response for the client, with our changes and notes."""
         if self.amend is not None and message.result is not None:
             message = self.amend(message)
         content = (message.result or {}).get("content")
-        if not self.notes or not isinstance(content, list):
+        if not self._notes or not isinstance(content, list):
             return message
-        ours = [{"type": "text", "text": note} for note in self.notes]
+        ours = [{"type": "text", "text": note} for note in self._notes]
         return message.with_(result={**message.body["result"], "content": [*content, *ours]})
 
     def end(self, ended: CallEnd | None) -> None:

@@ -28,6 +28,7 @@ _REASKS: Final = 3
 
 
 _LONGEST_NAME: Final = 60
+_MOST_TOOLS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +240,8 @@ class ToolHints:
             if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
                 said = tool.get("annotations")
                 self._said[name] = said if isinstance(said, dict) else {}
+        while len(self._said) > _MOST_TOOLS:  # a tool without hints counts as destructive
+            del self._said[next(iter(self._said))]
 
     def of(self, tool: str) -> Mapping[str, Any] | None:
         """A tool's annotations; None when it was not listed."""

@@ -163,7 +163,7 @@ class Holding:
             return found
         # The server process that asked is gone and kept nothing, so this is a new call.
         await tickets.end(found.key, text_result(call, AMBIGUOUS.format(server=found.server), failed=True))
-        call.notes.append(VOID.format(server=found.server))
+        call.note(VOID.format(server=found.server))
         return None
 
     async def find_ticket(self, call: RelayedCall) -> Parked | Ticket | None:

@@ -64,8 +64,8 @@ class LegacyRelay(Relay):
         self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
         self._beside: dict[Id, Message] = {}
         """Requests of a round to the client itself, such as sampling."""
-        self._passed: dict[Id, Message] = {}
-        """Server requests that the client has not answered, oldest first."""
+        self._passed: dict[Id, tuple[str | None, Source]] = {}
+        """Method and server of the requests that the client has not answered, oldest first."""
         self._links = RequiredLinks()
 
     def from_client(self, message: Message, port: Port | None = None) -> RelayedCall | None:
@@ -134,7 +134,7 @@ class LegacyRelay(Relay):
         if message.round is not None and message.id is not None:
             self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
             self._beside[message.id] = message
-        self._passed[id_key(message.id)] = message
+        self._passed[id_key(message.id)] = message.method, message.source
         while len(self._passed) > _MOST_PASSED:
             del self._passed[next(iter(self._passed))]
         self._port_of(self._calls_behind(message)).send(message)
@@ -149,7 +149,8 @@ class LegacyRelay(Relay):
         """Cancel a server's own request; False when the request is another server's."""
         id = message.params.get("requestId", "")
         question, task = self._questions.get(id, (None, None))
-        if (question or self._passed.get(id, message)).source is not message.source:
+        asker = question.source if question is not None else self._passed.get(id, (None, message.source))[1]
+        if asker is not message.source:
             logger.warning("a server cancelled a request of another one; nothing was passed on")
             return False
         self._passed.pop(id, None)
@@ -173,7 +174,7 @@ class LegacyRelay(Relay):
             self.run(self._send_on(wanted, message, self._calls_behind(wanted)))
         elif (passed := self._passed.pop(id_key(message.id), None)) is not None:
             names = {name.casefold() for name in message.result or {}}
-            if passed.method == "tasks/result" and "action" in names:
+            if passed[0] == "tasks/result" and "action" in names:
                 # The gateway offers no questions as tasks, so this answer was not judged.
                 logger.warning("the client answered a question as a task; it was not passed on")
                 message = error_response(message.id, -32602, "Questions are not answered as tasks here.")
@@ -214,7 +215,7 @@ class LegacyRelay(Relay):
             asking = await self.state.asking()
         except HandraiseError:
             for call in calls:
-                call.notes.append(CANNOT_ASK)
+                call.note(CANNOT_ASK)
             return response(message.id, dump_unasked())
         asker = self._asker(message.source, self.peer)
         try:
@@ -223,7 +224,7 @@ class LegacyRelay(Relay):
             await asking.refuse(error, message.source.revision, asker, calls)
             if error.rule in SIZE_RULES:
                 for call in calls:
-                    call.notes.append(not_shown(error))
+                    call.note(not_shown(error))
                 return response(message.id, dump_unshown(error))
             return error_response(message.id, -32602, f"{error.public} Rule: {error.rule}.")
         here = self.state.is_for_desk(self.peer, question.mode) or not self._can_show(question)
@@ -251,7 +252,7 @@ class LegacyRelay(Relay):
             self.holding.hold_for_page(calls)
         if (note := note_for_model(decision, asker.upstream.name)) is not None:
             for call in calls:
-                call.notes.append(note)
+                call.note(note)
         return response(message.id, dump_as_answer(decision))
 
     async def _keep(self, calls: list[RelayedCall], message: Message) -> None:

@@ -234,7 +234,7 @@ class ModernRelay(Relay):
             )  # the answers are for this server, whichever has the tool by now
         with self.holding.hold([call] if round_.at_client else []):
             answers = await round_.answers(sent)
-        call.notes.extend(round_.notes)
+        call.note(*round_.notes)
         if round_.later:
             await self._ask_later(call, round_, answers)
         elif await self.holding.release(call):
@@ -294,7 +294,7 @@ class ModernRelay(Relay):
             changed = left != requests
             self._pass(call, message.with_(result={**result, "inputRequests": left}) if changed else message)
         else:
-            call.notes.extend(round_.notes)
+            call.note(*round_.notes)
             if round_.opened:
                 self.holding.hold_for_page([call])
             await self._answer(call, state, round_.decided)

@@ -202,7 +202,8 @@ class StdioPort:
         await self.reader.open(os.fdopen(os.dup(0), "rb", 0))
 
     def send(self, message: Message) -> None:
-        if message.is_notice and self.writer.is_blocked:
+        if message.method is not None and self.writer.is_blocked:
+            logger.warning("the client reads nothing: %s was dropped", message.method)
             return  # servers at URLs cannot be told to wait
         self.writer.write(message.raw)
 

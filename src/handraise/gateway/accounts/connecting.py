@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 _STATE: Final = "handraise-account-"
 _KEY: Final = "account"
 _PROBE: Final = "server/discover"
+_MOST_ROUNDS: Final = 1024
 _GLANCE: Final = 10.0
 """Seconds that `server/discover` waits. A client takes a longer silence for a legacy server."""
 
@@ -149,6 +150,8 @@ class AccountConnector:
     def _end_round(self, message: Message, invitation: Invitation) -> None:
         state = _STATE + secrets.token_urlsafe(18)
         self._rounds[state] = invitation
+        while len(self._rounds) > _MOST_ROUNDS:
+            del self._rounds[next(iter(self._rounds))]
         asked = {_KEY: {"method": ELICIT, "params": _params(invitation, with_id=False)}}
         round_ = {"resultType": "input_required", "inputRequests": asked, "requestState": state}
         self._deliver_about(message, response(message.id, round_))

@@ -24,7 +24,14 @@ from handraise.gateway.http.exchange import (
 from handraise.gateway.http.headers import mismatch
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, error_response, parse_off_loop
+from handraise.gateway.messages import (
+    CANCELLED,
+    SERVER_FAULT,
+    Message,
+    Unreadable,
+    error_response,
+    parse_off_loop,
+)
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.peers import MODERN, is_modern
 from handraise.gateway.relay import Relay
@@ -225,6 +232,9 @@ class HttpGateway:
         if modern and message.is_request and (name := mismatch(message, headers)) is not None:
             text = f"The header {name} does not match the body."
             await send_error(send, 400, error_response(message.id, HEADER_MISMATCH, text))
+        elif modern and message.method == CANCELLED:
+            # Leaving is cancelling. The id in the notice may be that of a call of another client of this person.
+            await reply(send, 202, b"", None)
         elif modern or message.method == "initialize":
             await self._serve(message, receive, send, person, modern=modern)
         elif (session := self._session(headers, person)) is None:
