@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from handraise import disk
-from handraise.gateway.shared.people import PeopleFile
+from handraise.gateway.people import PeopleFile
 from handraise.policy import OwnRule
 from handraise.policy.files import RulesFile
 from handraise.stores.seal import key_file_beside

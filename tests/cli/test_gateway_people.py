@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
-from handraise.gateway.shared.desk import Invitations
-from handraise.gateway.shared.people import PeopleFile
+from handraise.gateway.people import PeopleFile
+from handraise.gateway.shared_desk import Invitations
 from handraise.questions import Person
 
 ADDRESS = ("--public-url", "https://gate.example.com")

@@ -24,7 +24,7 @@ from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.eras import EraLink
 from handraise.gateway.links import DirectLink, Link
 from handraise.gateway.messages import Message, error_response, parse_message
 from handraise.gateway.options import Options

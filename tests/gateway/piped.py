@@ -19,8 +19,8 @@ from tests.gateway.peers import MemoryLink
 
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message
-from handraise.gateway.serve import Front
-from handraise.gateway.stdio import ProcessLink, StdioPort, start
+from handraise.gateway.serve import Front, StdioPort
+from handraise.gateway.servers import ProcessLink, start
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.revisions import Revision
 

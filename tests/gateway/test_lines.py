@@ -10,7 +10,7 @@ from tests.waiting import until
 
 from handraise.gateway.lines import LineReader, LineWriter
 from handraise.gateway.messages import Message, notice, request, too_long
-from handraise.gateway.stdio import ProcessLink, start
+from handraise.gateway.servers import ProcessLink, start
 from handraise.gateway.upstreams import Source, Upstream
 
 

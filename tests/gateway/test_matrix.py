@@ -18,7 +18,7 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.eras import EraLink
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
 from handraise.gateway.messages import Message, parse_message

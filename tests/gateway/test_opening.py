@@ -10,7 +10,7 @@ from tests.gateway.sides import make_home
 
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
-from handraise.gateway.desk.local_desk import open_question_handler
+from handraise.gateway.local_desk import open_question_handler
 from handraise.gateway.options import Options
 from handraise.policy import load_policy
 

@@ -268,7 +268,7 @@ async def test_a_notice_over_http_cancels_no_call_of_another_client_of_the_same_
 async def test_a_call_that_is_cancelled_between_two_rounds_without_a_question_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("handraise.gateway.bridges.as_legacy._PAUSES", (0.0,))
+    monkeypatch.setattr("handraise.gateway.as_legacy._PAUSES", (0.0,))
     client = await WireClient.begun(modern=False, behind=True)
     client.ask(1, "tools/call", CALL)
     came = await client.server.taken("tools/call")

@@ -22,7 +22,7 @@ from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.scripted import Line
 from handraise.errors import WireError
 from handraise.gateway.asking import Asker, QuestionHandler
-from handraise.gateway.desk.local_desk import open_asking
+from handraise.gateway.local_desk import open_asking
 from handraise.gateway.messages import Message, error_response, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source

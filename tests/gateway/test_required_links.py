@@ -12,7 +12,7 @@ from tests.server.peers import Person, accept, text_of
 from handraise.desks import Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.eras import EraLink
 from handraise.gateway.links import DirectLink
 from handraise.gateway.messages import Message, error_response, notice, response
 from handraise.gateway.options import Options

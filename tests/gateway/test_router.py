@@ -21,8 +21,8 @@ from handraise import Handraise, ask
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.catalog import Catalog, template_fits
+from handraise.gateway.eras import EraLink
 from handraise.gateway.messages import Message, error_response, notice, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.router import ServerRouter

@@ -12,9 +12,9 @@ from tests.waiting import until
 
 from handraise.desks import Queue
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.bridges.eras import EraLink
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.eras import EraLink
 from handraise.gateway.links import DirectLink, Link
 from handraise.gateway.messages import Message, error_response, notice, parse_message, request, response
 from handraise.gateway.options import Options

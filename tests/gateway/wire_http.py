@@ -11,8 +11,8 @@ import httpx2
 from tests.gateway.test_http import served
 from tests.gateway.wire import WireClient, WireServer
 
-from handraise.gateway.http.events import Events, dump_event
-from handraise.gateway.http.exchange import disconnected, read_body, reply, start_stream
+from handraise.gateway.http.client import Events
+from handraise.gateway.http.exchange import disconnected, dump_event, read_body, reply, start_stream
 from handraise.gateway.http.headers import headers_for
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link

@@ -182,7 +182,7 @@ async def _wait(file: PasskeyFile, purpose: Literal["add", "remove"], name: str)
     from handraise.desks import Queue
     from handraise.desks.web import WebDesk
     from handraise.desks.web.sessions import PasskeyTask
-    from handraise.gateway.desk.desk_socket import ask_desk, desk_sockets
+    from handraise.gateway.desk_socket import ask_desk, desk_sockets
     from handraise.this_user import local_person
     from handraise.urls.open import Opened, open_file
 

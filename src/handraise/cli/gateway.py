@@ -16,7 +16,7 @@ from handraise.policy.places import DATABASE_URLS
 
 if TYPE_CHECKING:
     from handraise.gateway.options import Options
-    from handraise.gateway.shared.serving import Sharing
+    from handraise.gateway.serve_shared import Sharing
     from handraise.gateway.upstreams import Upstream
 
 app = typer.Typer(
@@ -228,8 +228,8 @@ def _sharing(
             "give the address at which people reach the gateway, like https://gate.example.com",
             param_hint="--public-url",
         )
-    from handraise.gateway.shared.people import PeopleFile
-    from handraise.gateway.shared.serving import Sharing
+    from handraise.gateway.people import PeopleFile
+    from handraise.gateway.serve_shared import Sharing
     from handraise.issuers import parse_networks
 
     known = None if people is None else PeopleFile(people)
@@ -276,7 +276,7 @@ def _serve(
             typer.echo("\n".join(announcement(address, names, options, public_url)), err=True)
 
         if sharing is not None:
-            from handraise.gateway.shared.serving import serve_shared
+            from handraise.gateway.serve_shared import serve_shared
 
             return asyncio.run(serve_shared(servers, options, host, int(port), sharing, ready))
         from handraise.gateway.http.serving import serve_http

@@ -42,7 +42,7 @@ File = Annotated[Path, typer.Option("--file", help="The file of people.")]
 @app.command(epilog=EXAMPLES)
 def add(name: PersonName, file: File) -> None:
     """Give a person a token for their client. It is shown once; the file keeps only its hash."""
-    from handraise.gateway.shared.people import PeopleFile
+    from handraise.gateway.people import PeopleFile
 
     with report_errors():
         typer.echo(PeopleFile(file).add(name))
@@ -51,7 +51,7 @@ def add(name: PersonName, file: File) -> None:
 @app.command(epilog=EXAMPLES)
 def remove(name: PersonName, file: File) -> None:
     """Remove a person, who loses access at once."""
-    from handraise.gateway.shared.people import PeopleFile
+    from handraise.gateway.people import PeopleFile
 
     with report_errors():
         PeopleFile(file).remove(name)
@@ -74,8 +74,8 @@ def link(
     It works in one browser, once, within ten minutes. Give it only to that person, and not in a place that a model
     reads.
     """
-    from handraise.gateway.shared.desk import make_invitation
-    from handraise.gateway.shared.people import PeopleFile
+    from handraise.gateway.people import PeopleFile
+    from handraise.gateway.shared_desk import make_invitation
 
     with report_errors():
         people = PeopleFile(file)

@@ -14,7 +14,7 @@ import typer
 from handraise.cli.common import AsJson
 
 if TYPE_CHECKING:
-    from handraise.gateway.desk.desk_socket import DeskConnection
+    from handraise.gateway.desk_socket import DeskConnection
 
 EXAMPLES = """Examples:
 
@@ -58,7 +58,7 @@ def inbox(
     answer in this terminal. On macOS and Windows, and where /proc is hidden, the desk asks for your desk code: see
     `handraise desk code --help`.
     """
-    from handraise.gateway.desk.desk_socket import DeskConnection
+    from handraise.gateway.desk_socket import DeskConnection
     from handraise.processes import keep_memory_private
 
     keep_memory_private()  # otherwise a client's program could trace this process, which the desk lets in
@@ -84,7 +84,7 @@ def inbox(
 
 def _look(connection: DeskConnection) -> list[tuple[Path, dict[str, Any]]]:
     """The desk of each gateway that runs, and what it tells of itself."""
-    from handraise.gateway.desk.desk_socket import desk_sockets
+    from handraise.gateway.desk_socket import desk_sockets
 
     asked = ((socket, connection.ask_desk(socket, {"do": "look"})) for socket in desk_sockets())
     return [(socket, seen) for socket, seen in asked if seen is not None]
@@ -105,7 +105,7 @@ async def _serve_tray(connection: DeskConnection, port: int) -> bool:
     from handraise.access import AccessCheck
     from handraise.desks.remote import LOOK, RemoteQueue
     from handraise.desks.web import WebDesk
-    from handraise.gateway.desk.desk_socket import desk_sockets
+    from handraise.gateway.desk_socket import desk_sockets
     from handraise.urls.open import Opened, open_file
 
     access = AccessCheck()
@@ -154,7 +154,7 @@ def _sit(connection: DeskConnection, wanted: list[Path], *, stays: bool) -> bool
 
     from handraise.desks.remote import RemoteQueue
     from handraise.display import for_line
-    from handraise.gateway.desk.desk_socket import desk_sockets
+    from handraise.gateway.desk_socket import desk_sockets
 
     replies = [connection.ask_desk(socket, {"do": "read", "known": []}) or {} for socket in wanted]
     if stays:

@@ -18,9 +18,9 @@ from handraise.errors import WireError
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.json_text import plain
+from handraise.gateway.links import TaskSet
 from handraise.gateway.messages import Message
 from handraise.gateway.peers import MODERN, Peer
-from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger.events import ClientRecord
 from handraise.ledger.history import desk_history

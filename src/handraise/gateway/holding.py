@@ -21,6 +21,7 @@ from typing import Any, Final
 from handraise.calls.store import Ticket
 from handraise.errors import HandraiseError, StoreError
 from handraise.gateway.call import RelayedCall
+from handraise.gateway.links import TaskSet
 from handraise.gateway.messages import Message
 from handraise.gateway.sentences import (
     AMBIGUOUS,
@@ -36,7 +37,6 @@ from handraise.gateway.sentences import (
     text_result,
 )
 from handraise.gateway.state import GatewayState
-from handraise.gateway.tasks import TaskSet
 from handraise.gateway.tickets import Parked
 
 logger = logging.getLogger(__name__)

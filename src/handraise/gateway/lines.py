@@ -1,4 +1,4 @@
-"""Byte streams as lines: a reader of whole lines, and a writer that says when it is full."""
+"""Byte streams as lines: readers of whole lines and of messages, and a writer that says when it is full."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import IO, Final, TypeAlias
 
 from handraise.gateway.json_text import LONGEST
+from handraise.gateway.messages import Message, Unreadable, parse_message, too_long
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +101,24 @@ class LineReader(asyncio.Protocol):
             while data := os.read(stream.fileno(), 65536):
                 loop.call_soon_threadsafe(self.data_received, data)
             loop.call_soon_threadsafe(self.connection_lost, None)
+
+
+def message_reader(
+    took: Callable[[Message], None], refuse: Callable[[Unreadable, bytes], None], ended: Callable[[], None]
+) -> LineReader:
+    """A reader that parses every line. `refuse` gets an unreadable line, or the start of one that is too long."""
+
+    def parse(line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = parse_message(line)
+        except Unreadable as error:
+            refuse(error, line)
+        else:
+            took(message)
+
+    return LineReader(parse, ended, lambda start: refuse(too_long(start), start))
 
 
 class LineWriter(asyncio.BaseProtocol):

@@ -31,7 +31,7 @@ from handraise.gateway.guards import (
 )
 from handraise.gateway.holding import Holding
 from handraise.gateway.json_text import plain
-from handraise.gateway.links import Destination, Link, Port
+from handraise.gateway.links import Destination, Link, Port, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
     NAMED,
@@ -62,7 +62,6 @@ from handraise.gateway.sentences import (
     with_resume_tool,
 )
 from handraise.gateway.state import GatewayState
-from handraise.gateway.tasks import TaskSet
 from handraise.gateway.tickets import Parked, binding_in, called
 from handraise.gateway.upstreams import Source
 from handraise.questions import Declined, Person

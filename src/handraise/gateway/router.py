@@ -19,7 +19,7 @@ from handraise.gateway.catalog import (
     kind_of_reference,
     named,
 )
-from handraise.gateway.links import Destination, Link
+from handraise.gateway.links import Destination, Link, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
     COMPLETE,
@@ -36,7 +36,6 @@ from handraise.gateway.messages import (
     unknown_target,
 )
 from handraise.gateway.peers import capabilities_in, envelope_of, server_info_in
-from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
 
 logger = logging.getLogger(__name__)

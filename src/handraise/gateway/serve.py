@@ -8,21 +8,71 @@ All relays of a gateway share one `GatewayState`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+from collections.abc import Callable
 
 from handraise.access import AccessCheck
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.legacy import LegacyRelay
+from handraise.gateway.lines import LineWriter, message_reader
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import INVALID_REQUEST, Message, error_response
+from handraise.gateway.messages import INVALID_REQUEST, SERVER_FAULT, Message, Unreadable, error_response
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.options import Options
 from handraise.gateway.peers import is_modern
 from handraise.gateway.relay import Relay
-from handraise.gateway.servers import ServerSet
+from handraise.gateway.servers import ProcessLink, ServerSet
 from handraise.gateway.state import GatewayState, habits_file
-from handraise.gateway.stdio import ProcessLink, StdioPort
 from handraise.processes import keep_memory_private
+
+logger = logging.getLogger(__name__)
+
+
+class StdioPort:
+    """Messages to and from the client that started us."""
+
+    def __init__(self) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.writer = LineWriter()
+        self.ended = asyncio.Event()
+        self.reader = message_reader(self._deliver, self._refuse, self.ended.set)
+
+    async def open(self) -> None:
+        """Start to listen, on copies of the streams: the originals stay open."""
+        await self.writer.open(os.fdopen(os.dup(1), "wb", 0))
+        await self.reader.open(os.fdopen(os.dup(0), "rb", 0))
+
+    def send(self, message: Message) -> None:
+        if message.method is not None and self.writer.is_blocked:
+            logger.warning("the client reads nothing: %s was dropped", message.method)
+            return  # servers at URLs cannot be told to wait
+        self.writer.write(message.raw)
+
+    def _deliver(self, message: Message) -> None:
+        """Pass on a message from the client. A failure here affects this message only."""
+        try:
+            self.on_message(message)
+        except Exception:
+            logger.exception("a message of the client could not be handled")
+            if message.is_request:
+                self.send(
+                    error_response(message.id, SERVER_FAULT, "The gateway could not handle this request.")
+                )
+
+    def _refuse(self, error: Unreadable, line: bytes) -> None:
+        """Send the client an error. If the message was a response, the server gets an error too."""
+        logger.warning("a message of the client was not passed on: %s", error)
+        self.send(error.refusal())
+        if error.is_response:
+            self._deliver(error.replacement())
+
+    async def aclose(self) -> None:
+        """Write the rest. Make the streams blocking again, because our parent may share them."""
+        await self.writer.close()
+        self.reader.close()
+        for number in (0, 1):
+            os.set_blocking(number, True)
 
 
 class Front:

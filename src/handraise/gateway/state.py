@@ -19,8 +19,8 @@ from handraise.errors import HandraiseError
 from handraise.gateway.asking import Asker, QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientHabits
-from handraise.gateway.desk.local_desk import open_asking as open_own_asking
 from handraise.gateway.guards import GuardRule, rules_of
+from handraise.gateway.local_desk import open_asking as open_own_asking
 from handraise.gateway.options import Options
 from handraise.gateway.peers import Mode, Peer
 from handraise.gateway.tickets import ParkedCalls, TicketRepository

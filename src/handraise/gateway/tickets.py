@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, Protocol
 
 from handraise.calls.store import Ticket, Tickets
 from handraise.gateway.call import Binding, RelayedCall, binding_of
+from handraise.gateway.links import TaskSet
 from handraise.gateway.messages import Message, request
-from handraise.gateway.tasks import TaskSet
 
 KEPT: Final = 3600.0
 """Seconds that the result of a parked call is kept."""

@@ -18,9 +18,9 @@ from tests.client.hosts import OpenGate
 from tests.gateway.accounts.browsing import Browser
 from tests.gateway.accounts.diary import Diary, open_diary
 from tests.gateway.peers import connect, opening
-from tests.gateway.shared.teams import questions
-from tests.gateway.shared.test_shared import HELLO
+from tests.gateway.teams import questions
 from tests.gateway.test_http import served
+from tests.gateway.test_shared import HELLO
 from tests.pages.oauth.authority import open_authority
 from tests.server.peers import REVISIONS, free_port, text_of
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.gateway.accounts.browsing import Browser
 from tests.gateway.accounts.diary import Diary, open_diary
-from tests.gateway.shared.teams import Team, questions, team
-from tests.gateway.shared.test_shared import HELLO
+from tests.gateway.teams import Team, questions, team
+from tests.gateway.test_shared import HELLO
 from tests.server.peers import REVISIONS, free_port, text_of
 
 from handraise.desks import Decision

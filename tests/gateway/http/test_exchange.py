@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from tests.gateway.shared.test_shared import HELLO
 from tests.gateway.test_http import gateway_to, served
+from tests.gateway.test_shared import HELLO
 
-from handraise.gateway.http.events import Events
+from handraise.gateway.http.client import Events
 from handraise.gateway.http.exchange import MAX_WAITING, Exchange, read_body
 from handraise.gateway.messages import Unreadable, notice, request, response
 from handraise.gateway.upstreams import Upstream

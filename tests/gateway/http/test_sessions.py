@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.gateway.shared.teams import Browser, Team, questions, team
-from tests.gateway.shared.test_shared import HELLO, LIST
+from tests.gateway.teams import Browser, Team, questions, team
+from tests.gateway.test_shared import HELLO, LIST
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
 

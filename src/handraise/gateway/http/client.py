@@ -11,16 +11,15 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import httpx2
 
 from handraise.gateway.accounts.connecting import AccountConnector
 from handraise.gateway.accounts.own_account import Challenge, OwnAccount, parse_challenge
-from handraise.gateway.http.events import Event, Events
 from handraise.gateway.http.headers import headers_for, mirrored_headers
 from handraise.gateway.json_text import LONGEST
-from handraise.gateway.links import DirectLink
+from handraise.gateway.links import DirectLink, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
     SERVER_FAULT,
@@ -31,7 +30,6 @@ from handraise.gateway.messages import (
     id_key,
     parse_off_loop,
 )
-from handraise.gateway.tasks import TaskSet
 from handraise.gateway.upstreams import Source
 
 logger = logging.getLogger(__name__)
@@ -46,6 +44,66 @@ _ABOUT_US: Final = (401, 403, 407)
 _RETRY: Final = 1.0
 _RETRIES: Final = 30
 _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+
+
+class Event(NamedTuple):
+    """One event."""
+
+    data: bytes
+    id: str | None = None
+    retry: float | None = None
+    """Seconds."""
+
+
+MOST_SECONDS: Final = 60.0
+"""The longest pause before a stream is resumed, whatever the server says."""
+_LONGEST_RETRY: Final = 9
+
+
+class Events:
+    """Parses events from chunks of a stream."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self.size = 0
+        """Bytes of the incomplete event."""
+        self._data: list[bytes] = []
+        self._id: str | None = None
+        self._retry: float | None = None
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that this chunk completes."""
+        events = []
+        for line in self._lines(chunk):
+            line = line.removesuffix(b"\r")
+            if line:
+                self._take(line)
+                continue
+            if self._data or self._id is not None:
+                events.append(Event(b"\n".join(self._data), self._id, self._retry))
+                self._data, self._id, self._retry = [], None, None
+            self.size = 0
+        return events
+
+    def _lines(self, chunk: bytes) -> Iterator[bytes]:
+        """The lines that this chunk completes. A long line is joined once, not for every chunk."""
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            self.size += len(line)
+            yield b"".join((*self._rest, line))
+            self._rest = []
+        self._rest.append(rest)
+        self.size += len(rest)
+
+    def _take(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit():
+            self._retry = min(int(value[:_LONGEST_RETRY]) / 1000, MOST_SECONDS)
 
 
 class TooLong(httpx2.HTTPError):

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeAlias
 
-from handraise.gateway.http.events import dump_event
 from handraise.gateway.json_text import LONGEST
 from handraise.gateway.messages import Message, too_long
 
@@ -122,6 +121,11 @@ async def _send_events(exchange: Exchange, outgoing: _Outgoing, send: Send, mess
         if over:
             return
         message = await outgoing.next()
+
+
+def dump_event(data: bytes) -> bytes:
+    """A message as an event. Our messages have no line feed."""
+    return b"event: message\r\ndata: " + data + b"\r\n\r\n"
 
 
 def _status(message: Message, *, modern: bool) -> int:

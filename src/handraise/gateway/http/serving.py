@@ -17,10 +17,10 @@ from handraise.access import AccessCheck
 from handraise.errors import SetupError
 from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.client_desk import ClientHabits
+from handraise.gateway.http.admission import Admission, OwnUserOnly, loopback_hosts, require_loopback
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.options import Options
 from handraise.gateway.servers import ServerSet
-from handraise.gateway.shared.admission import Admission, OwnUserOnly, loopback_hosts, require_loopback
 from handraise.gateway.state import GatewayState, habits_file
 from handraise.processes import can_tell
 from handraise.site.connections import IDLE, BoundedConnections, BoundedProtocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.gateway.shared.teams import Browser, handles, questions, team
+from tests.gateway.teams import Browser, handles, questions, team
 from tests.pages.oauth.authority import open_authority
 
 from handraise.questions import Person

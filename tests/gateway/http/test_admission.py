@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from handraise.access import AccessCheck
+from handraise.gateway.http.admission import Admission, OwnUserOnly
 from handraise.gateway.http.exchange import Receive, Scope, Send
 from handraise.gateway.http.server import PERSON
-from handraise.gateway.shared.admission import Admission, OwnUserOnly
-from handraise.gateway.shared.people import PeopleFile, person_named
+from handraise.gateway.people import PeopleFile, person_named
 from handraise.site.connections import CONNECTION
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]

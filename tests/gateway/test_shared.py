@@ -8,14 +8,14 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from tests.gateway.shared.teams import Browser, handles, questions, team
+from tests.gateway.teams import Browser, handles, questions, team
 from tests.gateway.test_holding import ended, ticket_in
 from tests.server.peers import REVISIONS, text_of
 
 from handraise.desks import Decision
 from handraise.errors import SetupError
-from handraise.gateway.shared.admission import require_loopback
-from handraise.gateway.shared.serving import Sharing
+from handraise.gateway.http.admission import require_loopback
+from handraise.gateway.serve_shared import Sharing
 from handraise.ledger import Ledger
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -201,7 +201,7 @@ async def test_a_link_works_once_for_ten_minutes_and_not_from_before_the_start(t
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    from handraise.gateway.shared.people import PeopleFile
+    from handraise.gateway.people import PeopleFile
 
     people = PeopleFile(tmp_path / "people.json")
     token = people.add("ann")

@@ -18,14 +18,14 @@ from handraise.gateway.accounts.accounts import Accounts
 from handraise.gateway.accounts.hosting import SharedPages
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.client_desk import ClientHabits
-from handraise.gateway.desk.local_desk import open_question_handler
+from handraise.gateway.http.admission import Admission
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.http.serving import Ready, listen, serve_until_told
+from handraise.gateway.local_desk import open_question_handler
 from handraise.gateway.options import Options
+from handraise.gateway.people import IssuedTokens, PeopleFile, Tokens
 from handraise.gateway.servers import ServerSet
-from handraise.gateway.shared.admission import Admission
-from handraise.gateway.shared.desk import SharedDesk
-from handraise.gateway.shared.people import IssuedTokens, PeopleFile, Tokens
+from handraise.gateway.shared_desk import SharedDesk
 from handraise.gateway.state import GatewayState, habits_file
 from handraise.issuers import AllowedAddresses
 from handraise.policy import load_policy
@@ -117,7 +117,7 @@ class SharedGateway:
 def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
     if sharing.issuer is None or sharing.desk_client is None:
         return []
-    from handraise.gateway.shared.desk import DeskSignIn
+    from handraise.gateway.shared_desk import DeskSignIn
     from handraise.pages.oauth.discovery import FromVariable, Registration, hidden
 
     secret = hidden(FromVariable(SECRET)) if os.environ.get(SECRET) else None

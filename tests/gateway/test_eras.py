@@ -12,7 +12,7 @@ from tests.gateway.wire import ABLE, WireClient, WireServer
 from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_of
 
 from handraise.desks.scripted import Line
-from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.eras import EraLink
 from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, VERSION_KEY
 from handraise.revisions import Revision

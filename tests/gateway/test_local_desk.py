@@ -14,7 +14,7 @@ from handraise.desks.desk_code import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.errors import WireError
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.desk.local_desk import LocalDesk, open_asking
+from handraise.gateway.local_desk import LocalDesk, open_asking
 from handraise.gateway.options import Options
 from handraise.policy import Policy, Settings
 from handraise.revisions import Revision

@@ -25,7 +25,7 @@ from handraise.desks.web.passkey_answers import PasskeyAnswers
 from handraise.desks.web.sessions import DeskSessions, PasskeyTask
 from handraise.desks.web.site import Site
 from handraise.errors import AccountError
-from handraise.gateway.shared.people import PeopleFile, person_named
+from handraise.gateway.people import PeopleFile, person_named
 from handraise.pages.identity import new_browser
 from handraise.pages.oauth.authorization import AuthorizationRequest, read_code, read_person
 from handraise.pages.oauth.discovery import Registration, find_server

@@ -17,8 +17,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.desks.web.browsing import open_browser
 from tests.gateway.accounts.diary import open_diary
-from tests.gateway.shared.teams import Team, questions, team
-from tests.gateway.shared.test_sign_in import Known
+from tests.gateway.teams import Team, questions, team
+from tests.gateway.test_sign_in import Known
 from tests.pages.oauth.test_browser import answer, register, sign_in
 from tests.pages.test_browser import running, tab
 from tests.server.peers import ROOT, free_port, text_of

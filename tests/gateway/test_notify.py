@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handraise.gateway.desk.local_desk import Command, notice_command, notify
+from handraise.gateway.local_desk import Command, notice_command, notify
 
 
 @pytest.fixture

@@ -47,6 +47,20 @@ async def test_the_call_is_made_anew_when_what_is_behind_the_link_is_done() -> N
     await client.leave()
 
 
+async def test_a_call_that_is_cancelled_while_the_person_is_in_the_browser_is_not_made_anew() -> None:
+    client, state = await asked()
+    client.ask(
+        2, "tools/call", {**CALL, "requestState": state, "inputResponses": {"q1": {"action": "accept"}}}
+    )
+    await until(lambda: len(client.calls) == 1 and client.calls[0].state == "sent")
+    client.tell("notifications/cancelled", {"requestId": 2})
+    client.server.say(notice("notifications/elicitation/complete", {"elicitationId": "e1"}))
+    client.ask(3, "tools/list")
+    await client.server.taken("tools/list")
+    assert not [each for each in client.server.got if each.method == "tools/call"]
+    await client.leave()
+
+
 @pytest.mark.parametrize("answer", [{"action": "decline"}, {}, "accept", None, 7])
 async def test_without_an_accept_nothing_is_made_anew_and_nobody_waits(answer: Any) -> None:
     client, state = await asked()

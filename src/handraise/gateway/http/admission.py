@@ -15,7 +15,7 @@ from handraise.access import AccessCheck
 from handraise.errors import SetupError
 from handraise.gateway.http.exchange import Receive, Scope, Send, reply
 from handraise.gateway.http.server import PERSON
-from handraise.gateway.shared.people import Tokens
+from handraise.gateway.people import Tokens
 from handraise.questions import Person
 from handraise.site.connections import CONNECTION
 

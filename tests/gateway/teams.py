@@ -23,13 +23,13 @@ from tests.server.peers import free_port
 from handraise.client.gate import Gate
 from handraise.desks import Queue
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.bridges.eras import EraLink
+from handraise.gateway.eras import EraLink
 from handraise.gateway.links import Link
 from handraise.gateway.options import Options
+from handraise.gateway.people import PeopleFile, Tokens
+from handraise.gateway.serve_shared import SharedGateway, Sharing
 from handraise.gateway.servers import ServerSet
-from handraise.gateway.shared.desk import make_invitation
-from handraise.gateway.shared.people import PeopleFile, Tokens
-from handraise.gateway.shared.serving import SharedGateway, Sharing
+from handraise.gateway.shared_desk import make_invitation
 from handraise.gateway.state import GatewayState
 from handraise.ledger import Ledger
 from handraise.revisions import Revision

@@ -5,23 +5,16 @@ The call to the server stays open: the server's question ends the client's round
 
 from __future__ import annotations
 
-import json
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
-from handraise.gateway.bridges.rounds import (
-    BridgedCall,
-    BridgedRound,
-    BridgedRounds,
-    Browsing,
-    as_discover_result,
-    as_modern_result,
-    input_request,
-    links_in,
-)
-from handraise.gateway.links import Bridge, Link
+from handraise.gateway.links import Bridge, Link, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
     COMPLETE,
@@ -47,14 +40,19 @@ from handraise.gateway.peers import (
     LOG_LEVEL_KEY,
     MODERN,
     NOVEMBER,
+    PREFIX,
+    SERVER_KEY,
+    call_identity,
     capabilities_in,
+    params_without_round,
 )
 from handraise.gateway.sentences import NOT_OPENED
-from handraise.gateway.tasks import TaskSet
 
 logger = logging.getLogger(__name__)
 
 _ID: Final = "handraise-initialize"
+_PATIENCE: Final = 25.0
+"""Seconds that a retry waits for a browser flow before the call is made again."""
 
 
 class Handshake:
@@ -158,6 +156,108 @@ class Listeners:
                 self._deliver(told)
 
 
+def links_in(message: Message) -> list[dict[str, Any]]:
+    """The links of a -32042; none in any other response."""
+    data = message.body["error"].get("data") if message.requires_links else None
+    listed = data.get("elicitations") if isinstance(data, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+class Browsing:
+    """The browser flows that calls wait for, by the ids of their links."""
+
+    def __init__(self) -> None:
+        self._finished: dict[str, asyncio.Event] = {}
+
+    def expect(self, ids: Iterable[str]) -> None:
+        """Listen for the completion of these flows."""
+        for id in ids:
+            self._finished.setdefault(id, asyncio.Event())
+
+    def noticed(self, message: Message) -> None:
+        """Handle a completion notice."""
+        if (finished := self._finished.get(str(message.params.get("elicitationId")))) is not None:
+            finished.set()
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Stop listening for these flows."""
+        for id in ids:
+            self._finished.pop(id, None)
+
+    async def wait(self, ids: Iterable[str]) -> None:
+        """Wait for these flows for a limited time. If one is missing then, the server sends a -32042 again."""
+        waited = [self._finished[id] for id in ids if id in self._finished]
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                for each in waited:
+                    await each.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self.forget(ids)
+
+
+_MOST: Final = 1024
+_CACHEABLE: Final = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "server/discover",
+)
+
+
+@dataclass(slots=True, eq=False)
+class BridgedCall:
+    """A call to the server. A client's request waits for it, or the client has a round of it."""
+
+    first: Message
+    key: Id
+    waiting: Message | None
+    """The request that gets its next outcome; None while the client has a round."""
+    outcome: Message | None = None
+    """What came while the client had a round."""
+    questions: list[Message] = field(default_factory=list)
+    """The server's questions that the client has not got yet."""
+    token: str | None = None
+    logs: bool = False
+    """Whether its client wants log messages."""
+
+    @property
+    def about(self) -> Id | None:
+        """The client's request that gets its messages."""
+        return None if self.waiting is None else self.waiting.id
+
+    def begin(self) -> Message:
+        """The call for the server, without the members of 2026-07-28."""
+        params = params_without_round(self.first)
+        meta = params.pop("_meta", None) or {}
+        kept = {name: value for name, value in meta.items() if not name.startswith(PREFIX)}
+        self.token, self.logs = kept.get("progressToken"), meta.get(LOG_LEVEL_KEY) is not None
+        return self.first.with_(id=self.key, params={**params, "_meta": kept} if kept else params)
+
+    def progressed(self, message: Message) -> Message | None:
+        """A progress notice for the waiting request; None when there is none, or it wants no notices."""
+        meta = None if self.waiting is None else self.waiting.params.get("_meta")
+        token = (meta or {}).get("progressToken")
+        if token is None:
+            return None
+        told = message.with_(params={**message.params, "progressToken": token})
+        told.about = self.about
+        return told
+
+
+@dataclass(slots=True, eq=False)
+class BridgedRound:
+    """A round that the client got: the questions by key."""
+
+    call: BridgedCall
+    questions: dict[str, Message]
+    links: tuple[str, ...] = ()
+    """The elicitation ids of a -32042. After them the call is made again."""
+
+
 _INPUTS: Final = (ELICIT, "sampling/createMessage", "roots/list")
 
 
@@ -168,7 +268,8 @@ class AsModern(Bridge):
         super().__init__(link)
         self._handshake = Handshake(link)
         self._calls: dict[Id, BridgedCall] = {}
-        self._rounds = BridgedRounds()
+        self._rounds: OrderedDict[str, BridgedRound] = OrderedDict()
+        """The client's rounds by their `requestState`. Each is used once: the relay repeats no retry."""
         self._listeners = Listeners(link, lambda message: self.on_message(message))
         self._browsing = Browsing()
         self._fresh = count(1)
@@ -203,7 +304,7 @@ class AsModern(Bridge):
                 self._take_retry(message)
             case _:
                 self._handshake.set_level(message, self._new_key())
-                self._call(BridgedCall(message, message.id, [message]))
+                self._call(BridgedCall(message, message.id, message))
 
     def _new_key(self) -> Id:
         return f"handraise-m{next(self._fresh)}"
@@ -240,11 +341,12 @@ class AsModern(Bridge):
         self.on_message(answer)
 
     def _outcome(self, call: BridgedCall, message: Message) -> None:
-        """Send the outcome of a call (result, error or next round) to all requests that wait for it."""
-        waiting, call.waiting = call.waiting, []
-        self._rounds.settle(call, message)
-        for each in waiting:
-            self.on_message(message.with_(id=each.id))
+        """Send the outcome of a call (result, error or next round) to the request that waits for it, now or later."""
+        if call.waiting is None:
+            call.outcome = message
+            return
+        waiting, call.waiting = call.waiting, None
+        self.on_message(message.with_(id=waiting.id))
 
     def _asked(self, message: Message) -> None:
         """Handle a request from the server. A pipe does not say which call it belongs to; the newest gets it."""
@@ -270,7 +372,7 @@ class AsModern(Bridge):
 
     def _tell(self, call: BridgedCall) -> None:
         """End the client's round with the server's questions, if a request of the client waits."""
-        if not call.questions or not call.waiting:
+        if not call.questions or call.waiting is None:
             return
         questions = {f"q{number}": each for number, each in enumerate(call.questions, 1)}
         call.questions = []
@@ -278,11 +380,11 @@ class AsModern(Bridge):
 
     def _end_round(self, call: BridgedCall, round_: BridgedRound) -> None:
         requests = {key: input_request(each) for key, each in round_.questions.items()}
-        asks = {
-            "resultType": "input_required",
-            "inputRequests": requests,
-            "requestState": self._rounds.add(round_),
-        }
+        state = secrets.token_urlsafe(18)
+        self._rounds[state] = round_
+        while len(self._rounds) > _MOST:
+            self._rounds.popitem(last=False)
+        asks = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         ended = response(call.about, asks)
         asking = next((each.source for each in round_.questions.values() if each.source is not None), None)
         ended.source, ended.bridged = asking or self._link.source_of(call.first), True
@@ -290,21 +392,20 @@ class AsModern(Bridge):
         self._outcome(call, ended)
 
     def _take_retry(self, message: Message) -> None:
-        """Send the answers of a retry to the server once. The same retry again gets the same outcome."""
-        round_ = self._rounds.find(message)
-        given = message.params.get("inputResponses")
-        answers = given if isinstance(given, dict) else {}
-        canonical = json.dumps(answers, sort_keys=True)
-        if round_ is None or round_.answers not in (None, canonical):
+        """Send the answers of a retry to the server, if it repeats the call of its round."""
+        state = str(message.params.get("requestState"))
+        round_ = self._rounds.get(state)
+        if round_ is None or call_identity(round_.call.first) != call_identity(message):
             self.on_message(error_response(message.id, -32602, "Invalid or expired requestState."))
-        elif round_.outcome is not None:
-            self.on_message(round_.outcome.with_(id=message.id))
-        elif round_.answers is not None:
-            round_.call.waiting.append(message)
+            return
+        del self._rounds[state]
+        call, given = round_.call, message.params.get("inputResponses")
+        call.waiting = message
+        if call.outcome is None:
+            self._pass_on(round_, given if isinstance(given, dict) else {})
         else:
-            round_.answers = canonical
-            round_.call.waiting.append(message)
-            self._pass_on(round_, answers)
+            outcome, call.outcome = call.outcome, None
+            self._outcome(call, outcome)
 
     def _pass_on(self, round_: BridgedRound, answers: Mapping[str, Any]) -> None:
         call = round_.call
@@ -331,11 +432,10 @@ class AsModern(Bridge):
             self._browsing.forget(round_.links)
             self._outcome(call, error_response(call.about, -32603, NOT_OPENED))
             return
+        self._calls[call.key] = call  # meanwhile its client may cancel it
         await self._browsing.wait(round_.links)
-        again = BridgedCall(call.first, self._new_key(), call.waiting)
-        call.waiting = []
-        round_.call = again
-        self._call(again)
+        if self._calls.pop(call.key, None) is call:
+            self._call(BridgedCall(call.first, self._new_key(), call.waiting))
 
     def _noticed(self, message: Message) -> None:
         method = message.method or ""
@@ -374,10 +474,33 @@ class AsModern(Bridge):
         wanted = message.params.get("requestId")
         self._listeners.leave(wanted)
         for call in list(self._calls.values()):
-            if any(each.id == wanted for each in call.waiting):
+            if call.waiting is not None and call.waiting.id == wanted:
                 del self._calls[call.key]
                 self._link.send(cancel_for(message, call.key))
 
 
 def _accepts(answer: object) -> bool:
     return isinstance(answer, dict) and answer.get("action") == "accept"
+
+
+def input_request(question: Message) -> dict[str, Any]:
+    """A question as an input request of a round."""
+    params = {name: value for name, value in question.params.items() if name != "task"}
+    return {"method": question.method, "params": params} if params else {"method": question.method}
+
+
+def as_modern_result(method: str | None, result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result with the members of 2026-07-28. It may not be cached, because the server did not allow that."""
+    kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
+    return {"resultType": "complete", **kept, **result}
+
+
+def as_discover_result(hello: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of `initialize` as a result of `server/discover`."""
+    told: dict[str, Any] = {"capabilities": capabilities_in(hello)}
+    if "instructions" in hello:
+        told["instructions"] = hello["instructions"]
+    if "serverInfo" in hello:
+        told["serverInfo"] = hello["serverInfo"]
+        told["_meta"] = {SERVER_KEY: hello["serverInfo"]}
+    return told

@@ -23,7 +23,7 @@ from handraise.desks.gate import PolicyGate
 from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.gateway.asking import QuestionHandler
-from handraise.gateway.desk.desk_socket import DeskSocket
+from handraise.gateway.desk_socket import DeskSocket
 from handraise.gateway.options import Options
 from handraise.gateway.tickets import TicketRepository
 from handraise.ledger.own_ledger import own_ledger, policy_version

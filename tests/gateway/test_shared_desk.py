@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 from tests.desks.web.browsing import Person, bounded, has_passkeys
-from tests.gateway.shared.teams import questions, team
+from tests.gateway.teams import questions, team
 from tests.server.peers import Person as AtClient
 from tests.server.peers import accept, text_of
 

@@ -19,11 +19,11 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from tests.gateway.shared.teams import team
+from tests.gateway.teams import team
 from tests.issuers.tls import THIS_COMPUTER, Vouched, served_by_tls, vouch
 from tests.server.peers import text_of
 
-from handraise.gateway.shared.people import IssuedTokens
+from handraise.gateway.people import IssuedTokens
 from handraise.questions import Person
 from handraise.revisions import Revision
 
@@ -213,7 +213,7 @@ async def test_a_client_that_comes_without_a_token_is_told_where_to_get_one(
     issuer: Issuer, tmp_path: Path
 ) -> None:
     import httpx2
-    from tests.gateway.shared.test_shared import HELLO
+    from tests.gateway.test_shared import HELLO
 
     async with team(tmp_path, tokens=tokens_of(issuer), issuer=issuer.url) as shared:
         refused = await shared.post(None, HELLO)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from handraise.gateway.bridges.as_legacy import AsLegacy
-from handraise.gateway.bridges.as_modern import AsModern
+from handraise.gateway.as_legacy import AsLegacy
+from handraise.gateway.as_modern import AsModern
 from handraise.gateway.links import Bridge, Link
 from handraise.gateway.messages import ACCOUNT_NEEDED, Message, error_response, request
 from handraise.gateway.peers import is_modern, is_modern_server, says_it_resumes

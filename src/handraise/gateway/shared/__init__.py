@@ -1,1 +1,0 @@
-"""One gateway for several people: admission, and a desk for each person."""
