@@ -15,9 +15,16 @@ from typing import Any, Final
 
 from handraise.disk import create_file, make_directory
 from handraise.errors import SetupError
-from handraise.gateway.clients import jsonc, toml_text, yaml_text
 from handraise.gateway.clients.entries import Change, Left, inner_of, put_before, take_away, through
 from handraise.gateway.clients.table import KnownClient
+from handraise.gateway.clients.texts import (
+    parse_jsonc,
+    parse_toml,
+    read_yaml,
+    rewrite_jsonc,
+    rewrite_toml,
+    yaml_lines,
+)
 from handraise.policy.places import data_directory
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -39,8 +46,8 @@ class Plan:
 def servers_in(client: KnownClient, text: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     """The path to the servers in a client's file, and their entries; both empty when there are none."""
     if client.syntax == "by hand":
-        return client.servers[0], yaml_text.read_servers(client, text)
-    whole = toml_text.parse(text) if client.syntax == "toml" else jsonc.parse(text).value
+        return client.servers[0], read_yaml(client, text)
+    whole = parse_toml(text) if client.syntax == "toml" else parse_jsonc(text)
     for place in client.servers:
         found: Any = whole
         for name in place:
@@ -91,7 +98,7 @@ def plan(
     changes = [each for each in found if isinstance(each, Change)]
     left = [each for each in found if isinstance(each, Left)]
     if client.syntax == "by hand":
-        told = {change.server: yaml_text.lines_to_write(client, change) for change in changes}
+        told = {change.server: yaml_lines(client, change) for change in changes}
         return Plan(path, changes, left, before, before, told)
     original = _original(client, path, before, changes, backups) if undo and backups else None
     after = original or _changed(client, path, text, place, changes).encode()
@@ -104,9 +111,9 @@ def _changed(
     """The changed text. It is parsed again: it must contain the intended entries and nothing else."""
     members = {change.server: change.members for change in changes}
     if client.syntax == "toml":
-        after = toml_text.rewrite(text, place, members)
+        after = rewrite_toml(text, place, members)
     else:
-        after = jsonc.rewrite(text, place, members, client.inner)
+        after = rewrite_jsonc(text, place, members, client.inner)
     try:
         now = servers_in(client, after)[1]
     except SetupError:
