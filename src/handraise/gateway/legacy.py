@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
@@ -47,9 +48,21 @@ from handraise.wire import dump_question, parse_url_required
 
 logger = logging.getLogger(__name__)
 
-_MOST_PASSED: Final = 4096
+_MOST_OPEN: Final = 4096
 MOST_TIMES: Final = 3
 """How often one call may get a -32042."""
+
+
+@dataclass(slots=True)
+class ServerRequest:
+    """A request of a server that is not answered yet."""
+
+    message: Message
+    """The question. Of any other request it has no params, which may be long."""
+    task: asyncio.Task[None] | None = None
+    """The task that gets the answer to a question; None for a request that was passed on."""
+    at_client: ClientDesk | None = None
+    """Set while the client's dialog shows the question."""
 
 
 class LegacyRelay(Relay):
@@ -60,13 +73,10 @@ class LegacyRelay(Relay):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._asked: dict[Id, ClientDesk] = {}
-        self._questions: dict[Id, tuple[Message, asyncio.Task[None]]] = {}
-        self._beside: dict[Id, Message] = {}
-        """Requests of a round to the client itself, such as sampling."""
-        self._passed: dict[Id, tuple[str | None, Source]] = {}
-        """Method and server of the requests that the client has not answered, oldest first."""
-        self._links = RequiredLinks()
+        self._open: dict[Id, ServerRequest] = {}
+        """The open requests of servers, oldest first."""
+        self._in_browser: dict[str, asyncio.Event] = {}
+        """Links of -32042 errors that the person opens at our desk, by elicitation id."""
 
     def from_client(self, message: Message, port: Port | None = None) -> RelayedCall | None:
         call = super().from_client(message, port)
@@ -121,66 +131,71 @@ class LegacyRelay(Relay):
         if message.inside.carries_questions:
             self.run(self._refuse(message, "A request is one question, and carries no others."))
             return
-        if id_key(message.id) in self._questions or id_key(message.id) in self._passed:
+        id, calls = id_key(message.id), self._calls_behind(message)
+        if id in self._open:
             # Otherwise the answer to one question could count as consent to the other.
             why = "A request of this id is not answered yet."
             self._link.send(error_response(message.id, INVALID_REQUEST, why))
-            return
-        if message.method == ELICIT and message.id is not None:
-            calls = self._calls_behind(message)
+        elif message.method == ELICIT:
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
-            self._questions[message.id] = (message, task)
-            return
-        if message.round is not None and message.id is not None:
-            self._beside = {id: each for id, each in self._beside.items() if each.about in self.calls}
-            self._beside[message.id] = message
-        self._passed[id_key(message.id)] = message.method, message.source
-        while len(self._passed) > _MOST_PASSED:
-            del self._passed[next(iter(self._passed))]
-        self._port_of(self._calls_behind(message)).send(message)
+            self._open[id] = ServerRequest(message, task)
+        else:
+            self._open[id] = ServerRequest(message.with_(params={}))
+            if len(self._open) > _MOST_OPEN:
+                del self._open[next(id for id, each in self._open.items() if each.task is None)]
+            self._port_of(calls).send(message)
 
     def _take_server_notice(self, message: Message) -> None:
         if message.method == CANCELLED and not self._take_back(message):
             return
-        if message.method != COMPLETE or not self._links.noticed(message):
+        finished = self._in_browser.get(str(message.params.get("elicitationId")))
+        if message.method == COMPLETE and finished is not None:
+            finished.set()
+        else:
             super()._take_server_notice(message)
 
     def _take_back(self, message: Message) -> bool:
         """Cancel a server's own request; False when the request is another server's."""
         id = message.params.get("requestId", "")
-        question, task = self._questions.get(id, (None, None))
-        asker = question.source if question is not None else self._passed.get(id, (None, message.source))[1]
-        if asker is not message.source:
+        asked = self._open.get(id)
+        if asked is not None and asked.message.source is not message.source:
             logger.warning("a server cancelled a request of another one; nothing was passed on")
             return False
-        self._passed.pop(id, None)
-        if task is not None:
-            task.cancel()
+        if asked is not None and asked.task is not None:
+            asked.task.cancel()
+        elif asked is not None:
+            del self._open[id]
         return True
 
     def _lost(self, source: Source, last: bool) -> None:
-        for question, task in list(self._questions.values()):
-            if question.source is source and not self.state.ending:
-                task.cancel(ASKER_ENDED)
+        for asked in list(self._open.values()):
+            if asked.message.source is source and asked.task is not None and not self.state.ending:
+                asked.task.cancel(ASKER_ENDED)
         super()._lost(source, last)
 
     def _take_reply(self, message: Message) -> None:
-        asked = self._asked.pop(id_key(message.id), None)
-        if asked is not None:
-            asked.reply = message
-            asked.answer(message.result)
-        elif (wanted := self._beside.pop(id_key(message.id), None)) is not None:
-            self._passed.pop(id_key(message.id), None)
-            self.run(self._send_on(wanted, message, self._calls_behind(wanted)))
-        elif (passed := self._passed.pop(id_key(message.id), None)) is not None:
-            names = {name.casefold() for name in message.result or {}}
-            if passed[0] == "tasks/result" and "action" in names:
-                # The gateway offers no questions as tasks, so this answer was not judged.
-                logger.warning("the client answered a question as a task; it was not passed on")
-                message = error_response(message.id, -32602, "Questions are not answered as tasks here.")
-            self._link.send(message)
-        else:  # otherwise a client could answer a question at our desk, past policy and ledger
+        asked = self._open.get(id_key(message.id))
+        if asked is not None and (at_client := asked.at_client) is not None:
+            asked.at_client, at_client.reply = None, message
+            at_client.answer(message.result)
+        elif asked is None or asked.task is not None:
+            # Otherwise a client could answer a question at our desk, past policy and ledger.
             super()._take_reply(message)
+        else:
+            del self._open[id_key(message.id)]
+            self._pass_reply(asked.message, message)
+
+    def _pass_reply(self, asked: Message, reply: Message) -> None:
+        """Pass on the reply to a request that is no question."""
+        if asked.round is not None and asked.about in self.calls:
+            self.run(self._send_on(asked, reply, self._calls_behind(asked)))
+            return
+        names = {name.casefold() for name in reply.result or {}}
+        if asked.method == "tasks/result" and "action" in names:
+            # The gateway offers no questions as tasks, so this answer was not judged.
+            logger.warning("the client answered a question as a task; it was not passed on")
+            reply = error_response(reply.id, -32602, "Questions are not answered as tasks here.")
+        self._link.send(reply)
 
     def _calls_behind(self, message: Message) -> list[RelayedCall]:
         """The calls that a server's request may belong to; one if the transport says which."""
@@ -194,8 +209,8 @@ class LegacyRelay(Relay):
         try:
             await self._send_on(message, await self._answer(message, calls), calls)
         finally:
-            self._questions.pop(id_key(message.id), None)
-            if self._asked.pop(id_key(message.id), None) is not None:  # the client's dialog is still open
+            asked = self._open.pop(id_key(message.id))
+            if asked.at_client is not None:  # the client's dialog is still open
                 self._port_of(calls).send(notice(CANCELLED, {"requestId": message.id}))
 
     async def _send_on(self, message: Message, answer: Message, calls: list[RelayedCall]) -> None:
@@ -205,10 +220,8 @@ class LegacyRelay(Relay):
 
     def _has_others(self, message: Message) -> bool:
         """Whether other requests of the same round wait. The server gets all answers of a round together."""
-        if message.round is None:
-            return False
-        waiting = [*(each for each, _ in self._questions.values()), *self._beside.values()]
-        return any(each.round is message.round for each in waiting if each is not message)
+        waiting = [each.message for each in self._open.values() if each.message is not message]
+        return message.round is not None and any(each.round is message.round for each in waiting)
 
     async def _answer(self, message: Message, calls: list[RelayedCall]) -> Message:
         try:
@@ -279,7 +292,7 @@ class LegacyRelay(Relay):
     ) -> None:
         """Send a question to the client in the form of its revision."""
         assert self.peer is not None
-        self._asked[id_key(message.id)] = at_client
+        self._open[id_key(message.id)].at_client = at_client
         if self.peer.revision != message.source.revision and self.peer.revision == JUNE:
             message = message.with_(params=dump_question(question, Revision.JUNE_2025))
         # A client that answers as a task would give the answer to the server later, past policy and ledger.
@@ -308,7 +321,7 @@ class LegacyRelay(Relay):
             return
         asker = self._asker(message.source, self.peer)
         with self.holding.hold([call]):
-            done = await self._links.meet(asking, asker, call, message)
+            done = await self._meet(asking, asker, call, message)
         if not done:  # the client does not get the links: the policy may have refused them
             self.end(call, text_result(call, NOT_OPENED, failed=True))
             return
@@ -317,47 +330,26 @@ class LegacyRelay(Relay):
         call.key = self._new_key()
         self.forward(call)
 
-
-def _without_asking_tasks(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The params of `initialize` without elicitation as a task: the answer of a task is not judged."""
-    capabilities = params.get("capabilities")
-    match capabilities:
-        case {"tasks": {"requests": {"elicitation": _, **kept}, **tasks}, **others}:
-            return {**params, "capabilities": {**others, "tasks": {**tasks, "requests": kept}}}
-        case _:
-            return dict(params)
-
-
-class RequiredLinks:
-    """The links of -32042 errors, which the person opens at our desk."""
-
-    def __init__(self) -> None:
-        self._finished: dict[str, asyncio.Event] = {}
-
-    def noticed(self, message: Message) -> bool:
-        """Handle a completion notice; whether somebody here waited for it."""
-        finished = self._finished.get(str(message.params.get("elicitationId")))
-        if finished is not None:
-            finished.set()
-        return finished is not None
-
-    async def meet(self, asking: QuestionHandler, asker: Asker, call: RelayedCall, message: Message) -> bool:
+    async def _meet(self, asking: QuestionHandler, asker: Asker, call: RelayedCall, message: Message) -> bool:
         """Ask the person to open each link; True when all are done."""
+        november = Revision.NOVEMBER_2025
         try:
             questions = parse_url_required(message.body["error"].get("data"), asking.limits)
         except WireError as error:
-            await asking.refuse(error, Revision.NOVEMBER_2025, asker, [call])
+            await asking.refuse(error, november, asker, [call])
             return False
         for question in questions:
-            finished = self._finished.setdefault(str(question.elicitation_id), asyncio.Event())
-            decision = await asking.decide(question, Revision.NOVEMBER_2025, asker, [call])
-            if not isinstance(decision.answer, Accepted):
-                return False
-            if not await self._done(asking, asker, call, question, finished):
-                return False
+            finished = self._in_browser.setdefault(str(question.elicitation_id), asyncio.Event())
+            try:
+                decision = await asking.decide(question, november, asker, [call])
+                accepted = isinstance(decision.answer, Accepted)
+                if not accepted or not await self._is_done(asking, asker, call, question, finished):
+                    return False
+            finally:
+                self._in_browser.pop(str(question.elicitation_id), None)
         return True
 
-    async def _done(
+    async def _is_done(
         self,
         asking: QuestionHandler,
         asker: Asker,
@@ -375,4 +367,13 @@ class RequiredLinks:
         finally:
             noticed.cancel()
             said.cancel()
-            self._finished.pop(str(question.elicitation_id), None)
+
+
+def _without_asking_tasks(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params of `initialize` without elicitation as a task: the answer of a task is not judged."""
+    capabilities = params.get("capabilities")
+    match capabilities:
+        case {"tasks": {"requests": {"elicitation": _, **kept}, **tasks}, **others}:
+            return {**params, "capabilities": {**others, "tasks": {**tasks, "requests": kept}}}
+        case _:
+            return dict(params)

@@ -29,7 +29,6 @@ LONGEST_EVENT = 100_000
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that a test reaches quickly."""
     monkeypatch.setattr("handraise.gateway.http.client.LONGEST", 100_000)
-    monkeypatch.setattr("handraise.gateway.http.client.LONGEST", 100_000)
 
 
 async def _endless(start: bytes) -> AsyncIterator[bytes]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from contextlib import aclosing
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.json_text import LONGEST
@@ -22,10 +22,6 @@ MAX_WAITING: Final = 64 * 1024 * 1024
 HEARTBEAT: Final = 15.0
 _STATUS: Final = {-32700: 400, -32600: 400, -32602: 400, -32001: 400, -32021: 400, -32022: 400, -32601: 404}
 """The HTTP status for an error on 2026-07-28."""
-
-
-class ClientLeft(Exception):
-    """The client disconnected before it had the response."""
 
 
 class Exchange:
@@ -55,72 +51,56 @@ class Exchange:
 
 
 async def answer(
-    exchange: Exchange, receive: Receive, send: Send, *, modern: bool, session: str | None
+    exchange: Exchange,
+    receive: Receive,
+    send: Send,
+    *,
+    modern: bool = False,
+    session: str | None = None,
+    stream: bool = False,
 ) -> bool:
-    """Answer a POST: with JSON if the response comes first, else with a stream. False when the client left before."""
-    async with _reading(exchange, receive) as outgoing:
-        try:
-            first = await outgoing.next()
-            if first is not None and exchange.is_end(first):
-                await reply(send, _status(first, modern=modern), first.raw, b"application/json", session)
+    """Answer a POST: with JSON if the response comes first, else with a stream of events until the response.
+
+    `stream`: begin the stream at once. False when the client left before the response.
+    """
+    if stream:
+        await start_stream(send, session)
+    async with aclosing(_messages(exchange, receive)) as messages:
+        async for message in messages:
+            over = message is not None and exchange.is_end(message)
+            if message is not None and over and not stream:
+                status = _status(message, modern=modern)
+                await reply(send, status, message.raw, b"application/json", session)
                 return True
-            await start_stream(send, session)
-            await _send_events(exchange, outgoing, send, first)
-        except ClientLeft:
-            return False
-    return True
+            if not stream:
+                stream = True
+                await start_stream(send, session)
+            event = b": still here\r\n\r\n" if message is None else dump_event(message.raw)
+            await send({"type": "http.response.body", "body": event, "more_body": not over})
+            if over:
+                return True
+    return False
 
 
-async def stream(exchange: Exchange, receive: Receive, send: Send) -> None:
-    """Send messages as events until the client leaves."""
-    async with _reading(exchange, receive) as outgoing:
-        with suppress(ClientLeft):
-            await start_stream(send, None)
-            await _send_events(exchange, outgoing, send, await outgoing.next())
-
-
-class _Outgoing:
-    """The messages of an exchange one by one, while its client is there."""
-
-    def __init__(self, exchange: Exchange, gone: asyncio.Future[None]) -> None:
-        self._exchange = exchange
-        self._gone = gone
-        self.following: asyncio.Future[Message] | None = None
-
-    async def next(self) -> Message | None:
-        """The next message; None for a heartbeat, because none came for a while. `ClientLeft` when nobody reads."""
-        self.following = self.following or asyncio.ensure_future(self._exchange.next())
-        both: set[asyncio.Future[Any]] = {self.following, self._gone}
-        await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-        if self._gone.done():
-            raise ClientLeft
-        if not self.following.done():
-            return None
-        message, self.following = self.following.result(), None
-        return message
-
-
-@asynccontextmanager
-async def _reading(exchange: Exchange, receive: Receive) -> AsyncIterator[_Outgoing]:
+async def _messages(exchange: Exchange, receive: Receive) -> AsyncGenerator[Message | None]:
+    """The messages of an exchange while its client is there; None for a heartbeat when none came for a while."""
     gone = asyncio.ensure_future(disconnected(receive))
-    outgoing = _Outgoing(exchange, gone)
+    following: asyncio.Future[Message] | None = None
     try:
-        yield outgoing
+        while True:
+            following = following or asyncio.ensure_future(exchange.next())
+            both: set[asyncio.Future[Any]] = {following, gone}
+            await asyncio.wait(both, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                return
+            message = None
+            if following.done():
+                message, following = following.result(), None
+            yield message
     finally:
         gone.cancel()
-        if outgoing.following is not None:
-            outgoing.following.cancel()
-
-
-async def _send_events(exchange: Exchange, outgoing: _Outgoing, send: Send, message: Message | None) -> None:
-    """Send this message and all that follow as events, until the response."""
-    while True:
-        over = message is not None and exchange.is_end(message)
-        event = b": still here\r\n\r\n" if message is None else dump_event(message.raw)
-        await send({"type": "http.response.body", "body": event, "more_body": not over})
-        if over:
-            return
-        message = await outgoing.next()
+        if following is not None:
+            following.cancel()
 
 
 def dump_event(data: bytes) -> bytes:

@@ -19,7 +19,6 @@ from handraise.gateway.http.exchange import (
     read_body,
     reply,
     send_error,
-    stream,
 )
 from handraise.gateway.http.headers import mismatch
 from handraise.gateway.legacy import LegacyRelay
@@ -346,7 +345,7 @@ class HttpGateway:
             return
         session.following = True
         try:
-            await stream(session.stream, receive, send)
+            await answer(session.stream, receive, send, stream=True)
         finally:
             session.following = False
 
