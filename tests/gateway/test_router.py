@@ -418,5 +418,5 @@ def test_a_template_is_matched_in_linear_time(template: str, uri: str, fits: boo
 
 def test_of_tools_with_the_same_name_of_one_server_the_first_counts() -> None:
     tools = [{"name": "buy", "title": str(number)} for number in range(20_000)]
-    listed = Catalog().fill({"north": tools, "south": tools[:1]}, "name")
+    listed = Catalog().fill("tools/list", {"north": tools, "south": tools[:1]})
     assert listed == [{"name": "north_buy", "title": "0"}, {"name": "south_buy", "title": "0"}]

@@ -142,9 +142,6 @@ class AsLegacy(Bridge):
         self._ask(RoundCall(message, message.id), asked, round.get("inputResponses"))
         return True
 
-    async def aclose(self) -> None:
-        await self._link.aclose()
-
     def send(self, message: Message) -> None:
         match message.method:
             case "initialize":

@@ -55,53 +55,6 @@ _PATIENCE: Final = 25.0
 """Seconds that a retry waits for a browser flow before the call is made again."""
 
 
-class Handshake:
-    """The handshake with the server, and the messages that wait for it."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
-        self._waiting: list[Message] = []
-        self._level: object = None
-        self.hello: Mapping[str, Any] | None = None
-        """The result of `initialize`."""
-
-    def wait(self, message: Message) -> None:
-        """Queue a message until the handshake is over. The first one starts the handshake."""
-        self._waiting.append(message)
-        if len(self._waiting) > 1:
-            return
-        meta = message.params.get("_meta") or {}
-        params = {
-            "protocolVersion": NOVEMBER,
-            "capabilities": meta.get(CAPABILITIES_KEY) or {},
-            "clientInfo": meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
-        }
-        self._link.send(request(_ID, "initialize", params))
-
-    def end(
-        self, message: Message, go_on: Callable[[Message], None], refuse: Callable[[Message], None]
-    ) -> None:
-        """Take the response to `initialize`: pass queued messages to `go_on`, or the server's error to `refuse`."""
-        waited, self._waiting = self._waiting, []
-        if message.result is None:
-            for each in waited:
-                if each.id is not None:
-                    refuse(message.with_(id=each.id))
-            return
-        self.hello = message.result
-        self._link.send(notice("notifications/initialized", {}))
-        for each in waited:
-            go_on(each)
-
-    def set_level(self, message: Message, id: Id) -> None:
-        """Send `logging/setLevel` with this id when a request wants another log level."""
-        level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
-        has_log = self.hello is not None and "logging" in capabilities_in(self.hello)
-        if has_log and level is not None and level != self._level:
-            self._level = level
-            self._link.send(request(id, "logging/setLevel", {"level": level}))
-
-
 _LISTS: Final = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
@@ -266,7 +219,11 @@ class AsModern(Bridge):
 
     def __init__(self, link: Link) -> None:
         super().__init__(link)
-        self._handshake = Handshake(link)
+        self._hello: Mapping[str, Any] | None = None
+        """The server's result of `initialize`."""
+        self._early: list[Message] = []
+        """Messages that wait for it."""
+        self._level: object = None
         self._calls: dict[Id, BridgedCall] = {}
         self._rounds: OrderedDict[str, BridgedRound] = OrderedDict()
         """The client's rounds by their `requestState`. Each is used once: the relay repeats no retry."""
@@ -276,22 +233,19 @@ class AsModern(Bridge):
         self._tasks = TaskSet()
         link.on_message = self._from_server
 
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
-
     async def aclose(self) -> None:
         await self._tasks.aclose()
-        await self._link.aclose()
+        await super().aclose()
 
     def send(self, message: Message) -> None:
-        if self._handshake.hello is None:
-            self._handshake.wait(message)
+        if self._hello is None:
+            self._early.append(message)
+            if len(self._early) == 1:
+                self._initialize(message)
             return
         match message.method:
             case "server/discover":
-                self._answer(
-                    message, {"supportedVersions": [MODERN], **as_discover_result(self._handshake.hello)}
-                )
+                self._answer(message, {"supportedVersions": [MODERN], **as_discover_result(self._hello)})
             case "subscriptions/listen":
                 self._listeners.listen(message)
             case "notifications/cancelled":
@@ -303,8 +257,37 @@ class AsModern(Bridge):
             case _ if "requestState" in message.params:
                 self._take_retry(message)
             case _:
-                self._handshake.set_level(message, self._new_key())
+                self._set_level(message)
                 self._call(BridgedCall(message, message.id, message))
+
+    def _initialize(self, message: Message) -> None:
+        """Begin the handshake with what the client says of itself in its first message."""
+        meta = message.params.get("_meta") or {}
+        params = {
+            "protocolVersion": NOVEMBER,
+            "capabilities": meta.get(CAPABILITIES_KEY) or {},
+            "clientInfo": meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
+        }
+        self._link.send(request(_ID, "initialize", params))
+
+    def _initialized(self, message: Message) -> None:
+        """Send what waited for the handshake, or answer it with the server's error."""
+        waited, self._early = self._early, []
+        if message.result is not None:
+            self._hello = message.result
+            self._link.send(notice("notifications/initialized", {}))
+        for each in waited:
+            if self._hello is not None:
+                self.send(each)
+            elif each.id is not None:
+                self.on_message(message.with_(id=each.id))
+
+    def _set_level(self, message: Message) -> None:
+        """Send `logging/setLevel` when a request wants another log level."""
+        level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
+        if level not in (None, self._level) and "logging" in capabilities_in(self._hello or {}):
+            self._level = level
+            self._link.send(request(self._new_key(), "logging/setLevel", {"level": level}))
 
     def _new_key(self) -> Id:
         return f"handraise-m{next(self._fresh)}"
@@ -319,7 +302,7 @@ class AsModern(Bridge):
         elif message.is_notice:
             self._noticed(message)
         elif message.id == _ID:
-            self._handshake.end(message, self.send, self.on_message)
+            self._initialized(message)
         elif (call := self._calls.pop(id_key(message.id), None)) is not None:
             try:
                 self._finish(call, message)

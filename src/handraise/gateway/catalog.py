@@ -28,46 +28,6 @@ class CatalogEntry(NamedTuple):
     name: str
 
 
-class Catalog:
-    """One kind of entry: from the name that the client knows to the server."""
-
-    def __init__(self) -> None:
-        self._entries: dict[str, CatalogEntry] = {}
-
-    def find(self, name: str) -> CatalogEntry | None:
-        return self._entries.get(name)
-
-    def server_of_uri(self, uri: str) -> str | None:
-        """The server whose template fits a URI."""
-        return next((each.server for each in self._entries.values() if template_fits(each.name, uri)), None)
-
-    def known_as(self, server: str, name: str) -> str:
-        """The client's name for a server's entry."""
-        entry = CatalogEntry(server, name)
-        return next((known for known, each in self._entries.items() if each == entry), name)
-
-    def fill(self, listed: Mapping[str, Sequence[dict[str, Any]]], key: str) -> list[dict[str, Any]]:
-        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name.
-
-        Of entries with the same name of the same server the first counts.
-        """
-        by_name = {
-            server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
-            for server, entries in listed.items()
-        }
-        names = Counter(name for entries in by_name.values() for name in entries)
-        self._entries.clear()
-        shown = []
-        for server, entries in by_name.items():
-            for name, each in reversed(entries.items()):
-                known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
-                while known in self._entries:
-                    known += "_"
-                self._entries[known] = CatalogEntry(server, name)
-                shown.append(each if known == name else {**each, key: known})
-        return shown
-
-
 def prefixed(server: str, name: str, *, uri: bool = False) -> str:
     """A name with its server's name in front."""
     owner = _ODD.sub("_", server)
@@ -118,28 +78,48 @@ def kind_of_reference(message: Message) -> str | None:
     return "prompts/list" if reference.get("type") == "ref/prompt" else "resources/templates/list"
 
 
-class Catalogs:
-    """The catalogs of all lists."""
+class Catalog:
+    """What the servers list: from the name that the client knows to the server and its name there."""
 
     def __init__(self) -> None:
-        self._by_list = {method: Catalog() for method in LISTS}
+        self._lists: dict[str, dict[str, CatalogEntry]] = {method: {} for method in LISTS}
 
     def fill(self, method: str, listed: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-        return self._by_list[method].fill(listed, LISTS[method][1])
+        """Replace the entries of a list. Returns them for the client, with a prefix where two servers use one name.
+
+        Of entries with the same name of the same server the first counts.
+        """
+        key = LISTS[method][1]
+        by_name = {
+            server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
+            for server, entries in listed.items()
+        }
+        names = Counter(name for entries in by_name.values() for name in entries)
+        found, shown = self._lists[method], []
+        found.clear()
+        for server, entries in by_name.items():
+            for name, each in reversed(entries.items()):
+                known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
+                while known in found:
+                    known += "_"
+                found[known] = CatalogEntry(server, name)
+                shown.append(each if known == name else {**each, key: known})
+        return shown
 
     def server_of(self, message: Message) -> str | None:
-        """The server that listed the target of a message."""
+        """The server that listed the target of a message, or whose template fits its URI."""
         for kind, name in named(message):
-            if (entry := self._by_list[kind].find(name)) is not None:
+            if (entry := self._lists[kind].get(name)) is not None:
                 return entry.server
-        if message.method in BY_URI:
-            return self._by_list["resources/templates/list"].server_of_uri(str(message.params.get("uri")))
-        return None
+        if message.method not in BY_URI:
+            return None
+        templates, uri = self._lists["resources/templates/list"].values(), str(message.params.get("uri"))
+        return next((each.server for each in templates if template_fits(each.name, uri)), None)
 
     def with_own_name(self, message: Message) -> Message:
         """The message with the server's own name for its target."""
         for kind, name in named(message):
-            entry = self._by_list[kind].find(name)
+            entry = self._lists[kind].get(name)
             if entry is None or entry.name == name:
                 continue
             if message.method == "completion/complete":
@@ -154,9 +134,10 @@ class Catalogs:
         """A server's notice about a resource, with the client's name for it."""
         if message.method != "notifications/resources/updated":
             return message
-        uri = str(message.params.get("uri"))
-        known = self._by_list["resources/list"].known_as(server, uri)
-        return message if known == uri else message.with_(params={**message.params, "uri": known})
+        entry = CatalogEntry(server, str(message.params.get("uri")))
+        resources = self._lists["resources/list"].items()
+        known = next((known for known, each in resources if each == entry), entry.name)
+        return message if known == entry.name else message.with_(params={**message.params, "uri": known})
 
 
 _OURSELVES: Final = {"name": "handraise-gateway", "version": "1"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, Protocol
 
@@ -20,45 +21,41 @@ class Destination(NamedTuple):
     message: Message
 
 
-class Link(Protocol):
+class Link(ABC):
     """The connection to a server. Its owner sets the two callbacks before it sends anything."""
 
-    on_message: Callable[[Message], None]
-    on_closed: Callable[[Source, bool], None]
-    """Called with the server that is gone, and whether it was the last."""
+    def __init__(self) -> None:
+        self.on_message: Callable[[Message], None] = lambda message: None
+        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        """Called with the server that is gone, and whether it was the last."""
 
+    @abstractmethod
     def source_of(self, message: Message) -> Source:
         """The server that a client's message goes to, as far as it is known."""
-        ...
 
+    @abstractmethod
     async def locate(self, message: Message) -> Destination | None:
         """Find where a message goes; ask the servers if necessary. None when no server has its target."""
-        ...
 
+    @abstractmethod
     def send(self, message: Message) -> None:
         """Send a message, now or when there is room."""
-        ...
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
         """Ask a round from another process again; False when the caller must do it."""
-        ...
+        return False
 
+    @abstractmethod
     async def aclose(self) -> None:
         """Disconnect the server."""
-        ...
 
 
-class DirectLink:
+class DirectLink(Link):
     """Base of links to one server."""
 
     def __init__(self, source: Source) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        super().__init__()
         self.source = source
-
-    def send(self, message: Message) -> None:
-        """Send a message, now or when there is room."""
-        raise NotImplementedError
 
     def deliver(self, message: Message) -> None:
         """Pass on a message from the server. A failure here affects this message only."""
@@ -78,24 +75,12 @@ class DirectLink:
     async def locate(self, message: Message) -> Destination | None:
         return Destination(self.source, message)
 
-    def reissue(self, message: Message, round: dict[str, Any]) -> bool:
-        return False
 
-
-class Port(Protocol):
-    """The connection back to a client, or the response to one of its requests."""
-
-    def send(self, message: Message) -> None:
-        """Send a message, now or when there is room."""
-        ...
-
-
-class Bridge:
+class Bridge(Link):
     """Base of links that translate for another link."""
 
     def __init__(self, link: Link) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        super().__init__()
         self._link = link
         link.on_closed = lambda source, last: self.on_closed(source, last)
 
@@ -104,6 +89,17 @@ class Bridge:
 
     async def locate(self, message: Message) -> Destination | None:
         return await self._link.locate(message)
+
+    async def aclose(self) -> None:
+        await self._link.aclose()
+
+
+class Port(Protocol):
+    """The connection back to a client, or the response to one of its requests."""
+
+    def send(self, message: Message) -> None:
+        """Send a message, now or when there is room."""
+        ...
 
 
 class TaskSet:

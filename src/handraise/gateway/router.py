@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from functools import partial
 from itertools import count
 from typing import Any, Final
@@ -13,7 +13,7 @@ from handraise.gateway.catalog import (
     BY_URI,
     KINDS,
     LISTS,
-    Catalogs,
+    Catalog,
     combine_discovery,
     combine_hello,
     kind_of_reference,
@@ -47,15 +47,14 @@ _MOST_ASKED: Final = 1024
 _TASKS: Final = "tasks/list"
 
 
-class ServerRouter:
+class ServerRouter(Link):
     """One link to several servers."""
 
     def __init__(self, links: Mapping[str, Link]) -> None:
-        self.on_message: Callable[[Message], None] = lambda message: None
-        self.on_closed: Callable[[Source, bool], None] = lambda source, last: None
+        super().__init__()
         self._links = dict(links)
         self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
-        self._catalogs = Catalogs()
+        self._catalog = Catalog()
         self._envelope: dict[str, Any] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
         self._ours: dict[Id, asyncio.Future[Message]] = {}
@@ -81,7 +80,7 @@ class ServerRouter:
         if name is None or name not in self._links:
             return False
         self._sent_to.setdefault(id_key(message.id), set()).add(name)
-        return self._links[name].reissue(self._catalogs.with_own_name(message), round)
+        return self._links[name].reissue(self._catalog.with_own_name(message), round)
 
     async def aclose(self) -> None:
         await self._tasks.aclose()
@@ -160,7 +159,7 @@ class ServerRouter:
         pages = await asyncio.gather(*(self._pages(name, method, key) for name in able))
         listed = dict(zip(able, pages, strict=True))
         if method != _TASKS:
-            return self._catalogs.fill(method, listed)
+            return self._catalog.fill(method, listed)
         return [task for name, tasks in listed.items() for task in tasks if self._owns_task(name, task)]
 
     async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
@@ -180,7 +179,7 @@ class ServerRouter:
         self._note_envelope(message)
         name = await self._found(message)
         return (
-            None if name is None else Destination(self._sources[name], self._catalogs.with_own_name(message))
+            None if name is None else Destination(self._sources[name], self._catalog.with_own_name(message))
         )
 
     async def _found(self, message: Message) -> str | None:
@@ -198,7 +197,7 @@ class ServerRouter:
             # Its guard asked about another server, which had a tool of this name until a moment ago.
             self.on_message(unknown_target(message.id))
         elif name in self._links:
-            self._send_to(self._catalogs.with_own_name(message), name)
+            self._send_to(self._catalog.with_own_name(message), name)
         elif named(message) or "taskId" in message.params:
             self.on_message(unknown_target(message.id))
         else:
@@ -210,9 +209,7 @@ class ServerRouter:
         task = message.params.get("taskId")
         if isinstance(task, str) and (message.method or "").startswith("tasks/"):
             return self._made_task.get(task)
-        return self._catalogs.server_of(message) or next(
-            iter(self._sent_to.get(id_key(message.id), ())), None
-        )
+        return self._catalog.server_of(message) or next(iter(self._sent_to.get(id_key(message.id), ())), None)
 
     def _owns_task(self, name: str, task: object) -> bool:
         """Remember the server that made a task; False for another server's task.
@@ -271,7 +268,7 @@ class ServerRouter:
         elif not self._owns_task(name, message.params):
             logger.warning("%s told about a task of another server; nothing was passed on", name)
         else:
-            self.on_message(self._catalogs.as_known(name, message))
+            self.on_message(self._catalog.as_known(name, message))
 
     def _take_response(self, name: str, message: Message) -> None:
         id = id_key(message.id)
