@@ -19,7 +19,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -33,7 +33,9 @@ from handraise.forms import check_answer
 from handraise.gateway.json_text import plain
 from handraise.gateway.messages import Message
 from handraise.gateway.peers import Peer
+from handraise.gateway.sentences import ANSWER_KEPT, ANSWER_TOO_LONG
 from handraise.questions import Accepted, Cancelled, FormQuestion, Question
+from handraise.secrets import scan_answer
 from handraise.wire import parse_answer
 
 if TYPE_CHECKING:
@@ -324,3 +326,33 @@ def _require_one_reading(raw: object) -> None:
 
 async def _first(*futures: asyncio.Future[Any]) -> None:
     await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+
+
+def answers_in(message: Message) -> dict[str, dict[str, Any]]:
+    """The answers to questions in a request, by key. Other responses in it, as to sampling, have no action."""
+    given = message.params.get("inputResponses")
+    responses = given.items() if isinstance(given, dict) else ()
+    return {key: each for key, each in responses if isinstance(each, dict) and "action" in each}
+
+
+def why_kept(message: Message) -> str | None:
+    """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
+    answers = answers_in(message).values()
+    contents = [plain(each["content"]) for each in answers if each.get("content") is not None]
+    if any(is_too_long(each) for each in contents):
+        return ANSWER_TOO_LONG
+    findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]
+    return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None
+
+
+def _texts(value: object, name: str = "") -> Iterator[dict[str, object]]:
+    """The values in the content of an answer, however deep, each with its name."""
+    if isinstance(value, dict):
+        for inner, each in value.items():
+            yield from _texts(each, inner)
+    elif isinstance(value, list):
+        yield {name: value}
+        for each in value:
+            yield from _texts(each, name)
+    else:
+        yield {name: value}

@@ -5,23 +5,33 @@ A guard speaks in its own name. It asks at our desk only, because a client could
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from handraise.calls.store import NOT_SENT
 from handraise.desks import Decision, Waiting
 from handraise.display import for_line
-from handraise.errors import CATEGORY, GuardRefused
+from handraise.errors import CATEGORY, GuardRefused, HandraiseError
 from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
+from handraise.gateway.links import Destination
 from handraise.gateway.messages import Message, response
+from handraise.gateway.peers import name_of
 from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, folded
 from handraise.policy.tables import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
+
+if TYPE_CHECKING:
+    from handraise.gateway.holding import Holding
+    from handraise.gateway.state import GatewayState
+
+logger = logging.getLogger(__name__)
 
 _REASKS: Final = 3
 """How often a person who mistyped is asked again. Our servers use the same number."""
@@ -207,17 +217,6 @@ def refusal(asked: GuardQuestion | None, decision: Decision | None, call: Relaye
             )
 
 
-def refusal_unasked(call: RelayedCall, error: GuardRefused) -> Message:
-    """The refusal of a call without asking: too soon after a decline, or ambiguous."""
-    return _told(call, error.category, str(error).partition(". ")[0])
-
-
-def refusal_unguarded(call: RelayedCall) -> Message:
-    """The refusal of a call whose guard was removed before the person answered."""
-    why = "the guard that asked the user about this call was removed, and they had not answered"
-    return _told(call, "no_answer", why)
-
-
 def _told(call: RelayedCall, category: str, why: str) -> Message:
     text = f"{category}: {why}. The call did not reach the server; nothing was done."
     content = [{"type": "text", "text": text}]
@@ -259,9 +258,49 @@ class GuardDesk(OurDesk):
         return self._asked.read(await super().put(waiting))
 
 
-async def ask_first(
-    asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: GuardQuestion
-) -> Decision:
+async def guard_call(
+    state: GatewayState,
+    holding: Holding,
+    hints: ToolHints,
+    call: RelayedCall,
+    place: Destination,
+    asker: Asker,
+    *,
+    again: bool,
+) -> Message | None:
+    """Ask the person before a call, if a rule wants that. Returns the refusal; None when the call may go to its server.
+
+    `again`: a guard asked in a process that is gone. If that guard no longer exists, the call is refused.
+    """
+    asked, decision = None, None
+    try:
+        rules = await state.guards()
+        if not rules and not again:
+            return None
+        names = dict.fromkeys((name_of(place.message), call.name))
+        asked = question_for(rules, asker.upstream.name, names, call.arguments, hints.of(call.name))
+        if asked is None and again:
+            why = "the guard that asked the user about this call was removed, and they had not answered"
+            return _told(call, "no_answer", why)
+        if asked is None:
+            return None
+        asked.rule.quiet.require_over(asker.person.key, asked.tool)
+        if state.options.desk != "none":
+            asking = await state.asking()
+            call.round = NOT_SENT
+            with holding.hold([call]):
+                decision = await _ask(asking, asker, call, asked)
+            call.round = None
+            if isinstance(decision.answer, Declined):
+                asked.rule.quiet.begin(asker.person.key, asked.tool)
+    except GuardRefused as error:  # too soon after a decline, or ambiguous
+        return _told(call, error.category, str(error).partition(". ")[0])
+    except HandraiseError as error:
+        logger.error("a guard could not ask: %s", error)
+    return refusal(asked, decision, call)
+
+
+async def _ask(asking: QuestionHandler, asker: Asker, call: RelayedCall, asked: GuardQuestion) -> Decision:
     """Ask the person about a call; again if they mistype."""
     desk, july = GuardDesk(asking, asker.upstream.name, asked), Revision.JULY_2026
     decision = await asking.decide(asked.question, july, asker, [call], desk, guard=True)

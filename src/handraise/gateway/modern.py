@@ -16,7 +16,7 @@ from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError
 from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.client_desk import ClientDesk
+from handraise.gateway.client_desk import ClientDesk, answers_in
 from handraise.gateway.links import Port
 from handraise.gateway.messages import (
     ELICIT,
@@ -41,7 +41,7 @@ from handraise.gateway.peers import (
     peer_of_envelope,
     server_info_in,
 )
-from handraise.gateway.relay import Relay, answers_questions
+from handraise.gateway.relay import Relay
 from handraise.gateway.sentences import CANNOT_ASK, not_shown, text_result
 from handraise.gateway.upstreams import Source
 from handraise.questions import Accepted, UrlQuestion
@@ -193,7 +193,7 @@ class ModernRelay(Relay):
         The attack: it invents an answer. Then it has no state of a round, or our desk asks such questions.
         """
         await self._read_guards()
-        if not answers_questions(call.message):
+        if not answers_in(call.message):
             return True
         by_client = bool(self.state.client_modes(call.peer)) and not self.state.needs_passkeys
         return by_client and bool(call.message.params.get("requestState"))

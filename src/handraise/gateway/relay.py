@@ -10,27 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import count
 from typing import Any, Final
 
 from handraise.calls.store import NOT_SENT, Ticket
 from handraise.client.recording import ASKER_ENDED
-from handraise.errors import GuardRefused, HandraiseError, StoreError, WireError
+from handraise.errors import HandraiseError, StoreError, WireError
 from handraise.gateway.asking import Asker
 from handraise.gateway.call import RelayedCall, find_call_of, find_waiting
-from handraise.gateway.client_desk import is_too_long
-from handraise.gateway.guards import (
-    ToolHints,
-    ask_first,
-    question_for,
-    refusal,
-    refusal_unasked,
-    refusal_unguarded,
-)
+from handraise.gateway.client_desk import answers_in, why_kept
+from handraise.gateway.guards import ToolHints, guard_call
 from handraise.gateway.holding import Holding
-from handraise.gateway.json_text import plain
 from handraise.gateway.links import Destination, Link, Port, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
@@ -46,11 +38,9 @@ from handraise.gateway.messages import (
     request,
     unknown_target,
 )
-from handraise.gateway.peers import MODERN, Peer, name_of
+from handraise.gateway.peers import MODERN, Peer
 from handraise.gateway.sentences import (
     AMBIGUOUS,
-    ANSWER_KEPT,
-    ANSWER_TOO_LONG,
     CANNOT_ASK,
     FORGOTTEN,
     NO_TICKET,
@@ -64,8 +54,7 @@ from handraise.gateway.sentences import (
 from handraise.gateway.state import GatewayState
 from handraise.gateway.tickets import Parked, binding_in, called
 from handraise.gateway.upstreams import Source
-from handraise.questions import Declined, Person
-from handraise.secrets import scan_answer
+from handraise.questions import Person
 from handraise.this_user import local_person
 
 logger = logging.getLogger(__name__)
@@ -127,7 +116,7 @@ class Relay:
     def _begin(self, call: RelayedCall) -> None:
         """Check a call, then forward it."""
         message, state = call.message, self.state
-        if (why := _why_kept(message)) is not None:
+        if (why := why_kept(message)) is not None:
             logger.warning("an answer of the client was not passed on: %s", why)
             self.end(call, error_response(message.id, -32602, why))
         elif message.method not in NAMED and not self._was_asked(message):
@@ -147,7 +136,7 @@ class Relay:
         The attack: it answers a question of a task that the policy refused, or that it could not ask its person.
         """
         task = str(message.params.get("taskId", ""))
-        return all((task, key) in self._asked_in_tasks for key in _answers(message))
+        return all((task, key) in self._asked_in_tasks for key in answers_in(message))
 
     def _note_questions(self, message: Message, call: RelayedCall | None) -> None:
         """Remember the questions of tasks that the client gets, but only the latest."""
@@ -253,7 +242,7 @@ class Relay:
         call.end("result")
 
     async def _read_guards(self) -> None:
-        """Read the guards. On failure `_guarded` refuses every call."""
+        """Read the guards. On failure `guard_call` refuses every call."""
         try:
             await self.state.guards()
         except HandraiseError as error:
@@ -261,42 +250,13 @@ class Relay:
 
     async def _pass_guards(self, call: RelayedCall, place: Destination, *, again: bool = False) -> None:
         """Forward a call unless a guard stops it."""
-        refused = await self._guarded(call, place, again=again)
+        asker = self._asker(place.source, call.peer)
+        refused = await guard_call(self.state, self.holding, self._hints, call, place, asker, again=again)
         if refused is not None:
             self.end(call, refused)
         elif await self.holding.release(call):
             call.message.source = place.source  # the yes is for this server, whichever has the tool by now
             self.forward(call)
-
-    async def _guarded(self, call: RelayedCall, place: Destination, *, again: bool) -> Message | None:
-        """The refusal for the client; None when the call may go to its server.
-
-        `again`: a guard asked in a process that is gone. If that guard no longer exists, the call is refused.
-        """
-        asked, decision = None, None
-        try:
-            rules = await self.state.guards()
-            if not rules and not again:
-                return None
-            names = dict.fromkeys((name_of(place.message), call.name))
-            server = place.source.upstream.name
-            asked = question_for(rules, server, names, call.arguments, self._hints.of(call.name))
-            if asked is None:
-                return refusal_unguarded(call) if again else None
-            asked.rule.quiet.require_over(self.person.key, asked.tool)
-            if self.state.options.desk != "none":
-                asking = await self.state.asking()
-                call.round = NOT_SENT
-                with self.holding.hold([call]):
-                    decision = await ask_first(asking, self._asker(place.source, call.peer), call, asked)
-                call.round = None
-                if isinstance(decision.answer, Declined):
-                    asked.rule.quiet.begin(self.person.key, asked.tool)
-        except GuardRefused as error:
-            return refusal_unasked(call, error)
-        except HandraiseError as error:
-            logger.error("a guard could not ask: %s", error)
-        return refusal(asked, decision, call)
 
     def _asker(self, source: Source, peer: Peer | None) -> Asker:
         return Asker(source, self.person, peer)
@@ -529,38 +489,3 @@ class Relay:
 
     def _take_server_request(self, message: Message) -> None:
         raise NotImplementedError
-
-
-def answers_questions(message: Message) -> bool:
-    """Whether a request answers questions, of a round or of a task."""
-    return bool(_answers(message))
-
-
-def _answers(message: Message) -> dict[str, dict[str, Any]]:
-    """The answers to questions in a request, by key. Other responses in it, as to sampling, have no action."""
-    given = message.params.get("inputResponses")
-    responses = given.items() if isinstance(given, dict) else ()
-    return {key: each for key, each in responses if isinstance(each, dict) and "action" in each}
-
-
-def _why_kept(message: Message) -> str | None:
-    """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
-    answers = _answers(message).values()
-    contents = [plain(each["content"]) for each in answers if each.get("content") is not None]
-    if any(is_too_long(each) for each in contents):
-        return ANSWER_TOO_LONG
-    findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]
-    return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None
-
-
-def _texts(value: object, name: str = "") -> Iterator[dict[str, object]]:
-    """The values in the content of an answer, however deep, each with its name."""
-    if isinstance(value, dict):
-        for inner, each in value.items():
-            yield from _texts(each, inner)
-    elif isinstance(value, list):
-        yield {name: value}
-        for each in value:
-            yield from _texts(each, name)
-    else:
-        yield {name: value}
