@@ -9,7 +9,7 @@ import pytest
 from tests.waiting import until
 
 from handraise.gateway.lines import LineReader, LineWriter
-from handraise.gateway.messages import Message, notice, request, too_long
+from handraise.gateway.messages import Message, notice, request, response, too_long
 from handraise.gateway.servers import ProcessLink, start
 from handraise.gateway.upstreams import Source, Upstream
 
@@ -62,6 +62,7 @@ async def test_a_server_that_reads_nothing_does_not_fill_the_memory(monkeypatch:
     try:
         for _ in range(20):
             link.send(notice("notifications/large", {"text": "x" * 1_000_000}))
+            link.send(response(1, {"text": "x" * 1_000_000}))
         link.send(request(1, "tools/list"))
         await until(lambda: heard)
         assert heard[0].body["error"]["message"] == "The server does not read what it gets."

@@ -290,6 +290,19 @@ async def test_no_server_takes_a_task_over_by_naming_it_first(
     assert ((await rivals.client.taken()).result or {})["tasks"] == [task]
 
 
+async def test_no_server_takes_a_task_over_by_naming_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.router._MOST_IDS", 3)
+    rivals = await Rivals(modern=False).begin()
+    came = await rivals.called(1, rivals.bank, "pay")
+    rivals.bank.say(response(came.id, {"task": {"taskId": "of pay", "status": "working"}}))
+    await rivals.client.taken()
+    for task in ("a", "b", "c", "d", "of pay"):
+        rivals.evil.say(notice("notifications/tasks/status", {"taskId": task, "status": "working"}))
+    assert "of pay" not in [each.params["taskId"] for each in rivals.client.got]
+    rivals.client.ask(2, "tasks/result", {"taskId": "of pay"})
+    assert (await rivals.bank.taken("tasks/result")).params["taskId"] == "of pay"
+
+
 async def test_no_server_asks_in_the_name_of_a_task_of_another_one() -> None:
     """The client would send the answer to the server that made the task, which never asked."""
     rivals = await Rivals(modern=False).begin()

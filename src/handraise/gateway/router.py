@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from itertools import count
@@ -335,10 +336,14 @@ class ServerRouter(Link):
 
 
 def _is_first(owners: dict[str, str], id: str, name: str) -> bool:
-    """Note whose an id is, if it is nobody's yet; whether it is this server's. The oldest ids are forgotten."""
+    """Note whose an id is, if it is nobody's yet; whether it is this server's.
+
+    The server with the most ids loses its oldest. The attack: it names so many that those of another one are forgotten.
+    """
     is_its = owners.setdefault(id, name) == name
-    while len(owners) > _MOST_IDS:
-        del owners[next(iter(owners))]
+    if len(owners) > _MOST_IDS:
+        ((most, _),) = Counter(owners.values()).most_common(1)
+        del owners[next(each for each, owner in owners.items() if owner == most)]
     return is_its
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import subprocess
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from handraise.gateway.accounts.own_account import OwnAccount
     from handraise.questions import Person
 
+
+logger = logging.getLogger(__name__)
 
 _NOT_REMOTE: Final = {"SHLVL": "1"}
 """Without it, `bash -c` takes a socket as standard input for a remote login, and runs ~/.bashrc first."""
@@ -112,13 +115,13 @@ class ProcessLink(DirectLink):
         await self.reader.open(self.process.stdout)
 
     def send(self, message: Message) -> None:
-        if (
-            message.method is None or not self.writer.is_blocked
-        ):  # answers are bounded by the server's requests
+        if not self.writer.is_blocked:
             self.writer.write(message.raw)
         elif message.is_request:
             refusal = error_response(message.id, SERVER_FAULT, "The server does not read what it gets.")
             asyncio.get_running_loop().call_soon(self.deliver, refusal)
+        elif message.method is None:  # the attack: it asks without end and reads no answer
+            logger.warning("%s reads no answers; one was dropped", self.source.upstream.name)
 
     def _refuse(self, error: Unreadable, line: bytes) -> None:
         """Print an unreadable line on standard error. If it answers or makes a request, send an error."""
