@@ -108,6 +108,9 @@ class TaskSet:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    def __len__(self) -> int:
+        return len(self._tasks)
+
     def run(
         self, work: Coroutine[Any, Any, None], also: set[asyncio.Task[Any]] | None = None
     ) -> asyncio.Task[None]:

@@ -117,3 +117,25 @@ async def test_no_stream_is_taken_up_in_vain(
         await asyncio.sleep(0.1)  # time for a hundred more
         await link.aclose()
     assert (len(got), server.asked_for) == (heard_back, asked_for)
+
+
+@pytest.mark.shows("W7")
+async def test_a_server_that_takes_nothing_gets_no_connections_without_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "MOST_OPEN", 3)
+
+    async def silent(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    async with served(silent, "off") as url:
+        link = client.HttpLink(Source(Upstream("silent", url=url)))
+        got: list[Message] = []
+        link.on_message = got.append
+        for id in range(3):
+            link.send(response(id, {}))
+        link.send(request(9, "tools/list"))
+        await until(lambda: got)
+        assert got[0].id == 9
+        assert "under way" in got[0].body["error"]["message"]
+        await link.aclose()

@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 TIMEOUT: Final = httpx2.Timeout(30.0, read=None, pool=None)
 """30 seconds to connect. A response may take as long as the call."""
 LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=50, keepalive_expiry=60.0)
+MOST_OPEN: Final = 1000
+"""Messages that one server gets at once. Each has a connection of its own."""
 _WAYS_IN: Final = 3
 """Retries of a refused request: with a token from the vault, a renewed token, a new token."""
 _ABOUT_US: Final = (401, 403, 407)
@@ -142,6 +144,9 @@ class HttpLink(DirectLink):
     def send(self, message: Message) -> None:
         if self._closed:
             return  # a cancel may still come, and nobody would close its connection
+        if len(self._tasks) >= MOST_OPEN:
+            self._tell_busy(message)
+            return
         if message.method == CANCELLED and not self._cancel(message):
             return
         if self._entry is not None and self._entry.takes(message):
@@ -154,6 +159,14 @@ class HttpLink(DirectLink):
             self._posting[message.id] = task
         if message.method == "notifications/initialized":
             self._tasks.run(self._follow())
+
+    def _tell_busy(self, message: Message) -> None:
+        """Drop a message. A request gets an error. The attack: a server asks without end and takes no answer."""
+        name = self.source.upstream.name
+        logger.warning("%s has %d messages under way; %s was dropped", name, MOST_OPEN, message.method)
+        if message.is_request:
+            text = "Too many messages to the server are under way."
+            asyncio.get_running_loop().call_soon(self.deliver, error_response(message.id, SERVER_FAULT, text))
 
     def _cancel(self, message: Message) -> bool:
         """Cancel a request; whether the server must get the notice."""
