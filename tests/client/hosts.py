@@ -35,9 +35,6 @@ class OpenGate:
         self.seen.append(waiting)
         return self.ruling
 
-    def needs_passkey(self, waiting: Waiting) -> bool:
-        return bool(self.ruling.passkey)
-
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         self.seen.append(decision)
 

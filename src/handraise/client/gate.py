@@ -33,10 +33,6 @@ class Gate(Protocol):
         """Judge a question by the rules and the limits."""
         ...
 
-    def needs_passkey(self, waiting: Waiting) -> bool:
-        """Whether accepting a question needs the person's passkey. Then only our desk can ask it."""
-        ...
-
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         """Take note of a decision: quiet time after a decline, a person's own rule."""
         ...

@@ -310,9 +310,6 @@ class _Watched:
                 self._telling.question(waiting)
         return ruling
 
-    def needs_passkey(self, waiting: Waiting) -> bool:
-        return self.inner.needs_passkey(waiting)
-
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         self.inner.decided(waiting, decision, now)
         self._outcome.decisions.append(decision)

@@ -43,10 +43,6 @@ class PolicyGate:
             case OverLimit(reason):
                 return replace(refuse(reason), rules=("limits",))
 
-    def needs_passkey(self, waiting: Waiting) -> bool:
-        """Whether a question has to come to the web desk, because accepting it needs a passkey."""
-        return bool(self.policy.judge(self._facts(waiting, waiting.asked_at)).passkey)
-
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         """Record a decision: a decline starts quiet time for the server, and a block makes a rule."""
         action = decision.answer.action if decision.by == "human" else None

@@ -136,10 +136,6 @@ class QuestionHandler:
     def our_desk(self, asker: Asker) -> OurDesk:
         return OurDesk(self, asker.upstream.name)
 
-    def needs_passkey(self, question: Question, asker: Asker, calls: Sequence[RelayedCall]) -> bool:
-        """Whether accepting a question needs the person's passkey."""
-        return self._gate.needs_passkey(self._consent(asker, calls, self.queue).waiting_for(question))
-
     async def refuse(
         self, error: WireError, revision: str, asker: Asker, calls: Sequence[RelayedCall]
     ) -> None:

@@ -156,8 +156,13 @@ class ClientDesk:
         ours: Desks,
         holding: Holding,
         calls: Sequence[RelayedCall],
+        *,
+        ends_round: bool = False,
     ) -> None:
-        """`ours` is our desk. The `calls` are held while our desk asks."""
+        """`ours` is our desk. The `calls` are held while our desk asks.
+
+        `ends_round`: the client gets the question as the end of the call's round, and its retry is held instead.
+        """
         self.shown = asyncio.Event()
         """Set when the policy allows the question, so that it may be sent."""
         self.reply: Message | None = None
@@ -169,6 +174,7 @@ class ClientDesk:
         self._ours = ours
         self._holding = holding
         self._calls = calls
+        self._held_later = [] if ends_round else calls
         self._answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
     def answer(self, raw: object) -> None:
@@ -200,8 +206,11 @@ class ClientDesk:
         return {name: value for name, value in result.items() if name != "content"}
 
     async def put(self, waiting: Waiting) -> Decision:
-        if waiting.passkey:  # a client cannot accept it
+        if waiting.passkey and self._options.desk == "none":
             return Decision(Cancelled(), by="policy", reason=NO_DESK)
+        if waiting.passkey:  # a client cannot accept it
+            with self._holding.hold(self._calls):
+                return await self._ours.put(waiting)
         began = time.monotonic()
         self.shown.set()
         if waiting.on_shown is not None:
@@ -278,7 +287,7 @@ class ClientDesk:
     ) -> Decision:
         """Ask at our desk, and add to the decision why."""
         why = _WHY[habit].format(action=instead_of.answer.action, seconds=seconds)
-        with self._holding.hold(self._calls, park=park):
+        with self._holding.hold(self._held_later, park=park):
             decision = await self._ours.put(waiting)
         return replace(decision, reason=f"{decision.reason}; {why}" if decision.reason else why)
 

@@ -243,8 +243,8 @@ class LegacyRelay(Relay):
         here = self.state.is_for_desk(self.peer, question.mode) or not self._can_show(question)
         if here and self.state.options.desk == "none":
             return error_response(message.id, -32602, "The client cannot show this question.")
-        if here or self.state.asks_for_passkey(asking, question, asker, calls):
-            await self._keep(calls, message)
+        await self._keep(calls, message)
+        if here:
             with self.holding.hold(calls):
                 decision = await asking.decide(question, revision, asker, calls)
         else:

@@ -334,13 +334,12 @@ class ModernRelay(Relay):
             round_.decided[key] = dump_unshown(error)
             round_.notes.append(not_shown(error))
             return
-        here = self.state.is_for_desk(call.peer, question.mode)
-        if here or self.state.asks_for_passkey(asking, question, asker, among):
+        if self.state.is_for_desk(call.peer, question.mode):
             with self.holding.hold([call]):
                 decision = await asking.decide(question, revision, asker, among)
         else:
-            # No call is held here. The client's retry is held if the question comes to our desk.
-            at_client = ClientDesk(self.state, call.peer, asking.our_desk(asker), self.holding, [])
+            ours = asking.our_desk(asker)
+            at_client = ClientDesk(self.state, call.peer, ours, self.holding, [call], ends_round=True)
             deciding = asyncio.ensure_future(asking.decide(question, revision, asker, among, at_client))
             if await at_client.is_shown(deciding):
                 round_.at_client[key] = (at_client, deciding)

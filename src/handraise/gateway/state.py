@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Final
 from handraise.access import AccessCheck
 from handraise.desks.desk_code import DeskCodeCheck
 from handraise.errors import HandraiseError
-from handraise.gateway.asking import Asker, QuestionHandler
+from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.guards import GuardRule, rules_of
@@ -27,7 +27,6 @@ from handraise.gateway.tickets import ParkedCalls, TicketRepository
 from handraise.policy import load_policy
 from handraise.policy.places import data_directory, database_of
 from handraise.processes import keep_memory_private
-from handraise.questions import Question
 from handraise.stores.registry import own_store_file
 
 logger = logging.getLogger(__name__)
@@ -102,12 +101,6 @@ class GatewayState:
     def is_for_desk(self, peer: Peer | None, mode: str) -> bool:
         """Whether a question of this mode goes to our desk instead of the client."""
         return mode not in self.client_modes(peer)
-
-    def asks_for_passkey(
-        self, asking: QuestionHandler, question: Question, asker: Asker, calls: Sequence[RelayedCall]
-    ) -> bool:
-        """Whether a question goes to our desk because accepting it needs a passkey."""
-        return self.options.desk != "none" and asking.needs_passkey(question, asker, calls)
 
     def may_park(self, peer: Peer | None) -> bool:
         """Whether a call of this client may be parked. Certain once the guards are read."""

@@ -32,9 +32,6 @@ class Willing:
     def admit(self, waiting: Waiting, now: float) -> Any:
         return self
 
-    def needs_passkey(self, waiting: Waiting) -> bool:
-        return False
-
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
         """Nothing to remember."""
 
