@@ -19,7 +19,7 @@ from handraise.questions import Accepted, Answer, Cancelled, Declined, Person, U
 from handraise.this_user import local_person
 
 if TYPE_CHECKING:
-    from handraise.gateway.accounts.hosting import AccountPages
+    from handraise.gateway.accounts.hosting import AccountPages, LocalPages, SharedPages
     from handraise.gateway.state import GatewayState
     from handraise.pages import Visit
     from handraise.pages.oauth import ConnectPage
@@ -61,8 +61,8 @@ class Accounts:
         self.source = Source(itself, revision=NOVEMBER)
         """The asker of these questions: the gateway, not the server."""
         self._known: dict[tuple[str, str | None], OwnAccount] = {}
-        self._shared: AccountPages | None = None
-        self._pages: dict[int, AccountPages] = {}
+        self._shared: SharedPages | None = None
+        self._pages: dict[int, LocalPages] = {}
         self._waiting: dict[str, _Connecting] = {}
         self._vault: Vault | None = None
         self._store: Any = None
@@ -86,7 +86,7 @@ class Accounts:
         """
         return self._reach if self._shared is not None else self._reach.for_server(str(upstream.url))
 
-    def share(self, pages: AccountPages) -> None:
+    def share(self, pages: SharedPages) -> None:
         """Use these pages for all people. Without them everybody counts as the user of this computer."""
         self._shared = pages
 

@@ -104,47 +104,37 @@ class RegisteredAt:
                 "`clientId`)"
             )
 
+    async def find(self, vault: Vault) -> OwnClient | None:
+        """The registration in the vault, if it covers the scopes."""
+        kept = await vault.find(OURSELVES, self.name)
+        if kept is None or not set(self.scopes) <= set(kept["scopes"]):
+            return None
+        return OwnClient(kept["client_id"], kept["client_secret"])
 
-async def find_registered(place: RegisteredAt, vault: Vault) -> OwnClient | None:
-    """The registration in the vault, if it covers the scopes."""
-    kept = await vault.find(OURSELVES, place.name)
-    if kept is None or not set(place.scopes) <= set(kept["scopes"]):
-        return None
-    return OwnClient(kept["client_id"], kept["client_secret"])
+    async def register(self, vault: Vault, reach: AllowedAddresses) -> OwnClient:
+        """Register the gateway, and keep the registration. This is a POST to an address that a server named.
 
-
-async def register(place: RegisteredAt, vault: Vault, reach: AllowedAddresses) -> OwnClient:
-    """Register the gateway, and keep the registration. This is a POST to an address that a server named.
-
-    A server may limit a client to the scopes of its registration, so it registers all that the server has. No person
-    is asked for them yet.
-    """
-    scopes = tuple(dict.fromkeys([*place.scopes, *place.server.scopes]))
-    kept = await _register(place.server, place.redirect_uri, scopes, reach)
-    await vault.keep(OURSELVES, place.name, kept)
-    return OwnClient(kept["client_id"], kept["client_secret"])
-
-
-async def _register(
-    server: Metadata, redirect_uri: str, scopes: tuple[str, ...], reach: AllowedAddresses
-) -> dict[str, Any]:
-    assert server.registration_endpoint is not None
-    wanted = {
-        "client_name": "Handraise gateway",
-        "redirect_uris": [redirect_uri],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
-        **({"scope": " ".join(scopes)} if scopes else {}),
-    }
-    headers = {"content-type": "application/json", "accept": "application/json"}
-    status, answer = await post(server.registration_endpoint, headers, json.dumps(wanted), reach)
-    if status not in (200, 201) or not isinstance(answer.get("client_id"), str) or not answer["client_id"]:
-        reason = str(answer.get("error", "no reason"))[:60]
-        raise AccountError(f"{server.issuer} did not register the gateway: {reason!r}, status {status}")
-    secret = answer.get("client_secret")
-    return {
-        "client_id": answer["client_id"],
-        "client_secret": secret if isinstance(secret, str) and secret else None,
-        "scopes": list(scopes),
-    }
+        A server may limit a client to the scopes of its registration, so it registers all that the server has. No
+        person is asked for them yet.
+        """
+        assert self.server.registration_endpoint is not None
+        scopes = list(dict.fromkeys([*self.scopes, *self.server.scopes]))
+        wanted = {
+            "client_name": "Handraise gateway",
+            "redirect_uris": [self.redirect_uri],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
+            **({"scope": " ".join(scopes)} if scopes else {}),
+        }
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        status, answer = await post(self.server.registration_endpoint, headers, json.dumps(wanted), reach)
+        id, secret = answer.get("client_id"), answer.get("client_secret")
+        if status not in (200, 201) or not isinstance(id, str) or not id:
+            reason = str(answer.get("error", "no reason"))[:60]
+            raise AccountError(
+                f"{self.server.issuer} did not register the gateway: {reason!r}, status {status}"
+            )
+        secret = secret if isinstance(secret, str) and secret else None
+        await vault.keep(OURSELVES, self.name, {"client_id": id, "client_secret": secret, "scopes": scopes})
+        return OwnClient(id, secret)

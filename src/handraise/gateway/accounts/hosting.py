@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.responses import RedirectResponse, Response
@@ -29,28 +29,11 @@ _BRAND = Brand("Handraise gateway")
 _IDLE = 60.0
 
 
-class AccountPages(Protocol):
-    """A site with such pages."""
-
-    visits: Visits
-    lasts: str
-    """A text for the person: how long the pages exist."""
-
-    async def open(self) -> str:
-        """Start listening; returns the base URL of the pages."""
-        ...
-
-    def code(self) -> str | None:
-        """A code that the person must type, if nothing else shows whose browser it is."""
-        ...
-
-    async def aclose(self) -> None:
-        """Stop listening."""
-        ...
-
-
 class LocalPages:
-    """Pages for the user of this computer, on a port that is open while a page waits."""
+    """Pages for the user of this computer, on a port that is open while a page waits.
+
+    `lasts` tells the person how long the pages exist.
+    """
 
     lasts = (
         "The page exists as long as the gateway runs. If your browser does not find it, or cannot come back to it, do "
@@ -73,10 +56,12 @@ class LocalPages:
         )
 
     async def open(self) -> str:
+        """Start listening; returns the base URL of the pages."""
         await self._loopback.ensure()
         return self._loopback.listener.base_url
 
     def code(self) -> str | None:
+        """A code that the person must type, if nothing else shows whose browser it is."""
         return None if can_tell() else new_code()
 
     async def aclose(self) -> None:
@@ -108,8 +93,8 @@ class SharedPages:
     def code(self) -> str | None:
         return None
 
-    async def aclose(self) -> None:
-        pass
+
+AccountPages: TypeAlias = LocalPages | SharedPages
 
 
 class AtTheDesk:

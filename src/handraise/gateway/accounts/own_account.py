@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from handraise.pages.oauth import Account
     from handraise.pages.oauth.grants import Grant
 
+logger = logging.getLogger(__name__)
 
 _PARAMETER: Final = re.compile(r'([A-Za-z_]{1,40})=(?:"([^"\\]{0,2000})"|([^\s,"]{1,2000}))')
 _LONGEST: Final = 8192
@@ -116,13 +117,7 @@ class OwnAccount:
         We fetch the metadata of the server and its authorization server, to say where the person will sign in. We post
         nothing before the person continues from the page, not even the gateway's registration.
         """
-        from handraise.gateway.accounts.authority import (
-            RegisteredAt,
-            find_authority,
-            find_protection,
-            find_registered,
-            register,
-        )
+        from handraise.gateway.accounts.authority import RegisteredAt, find_authority, find_protection
         from handraise.pages.oauth import ConnectPage
 
         protection = await find_protection(str(self.upstream.url), challenge, self.reach)
@@ -137,11 +132,11 @@ class OwnAccount:
             return await self.accounts.invite(self, page, server.authorization_endpoint, because_of)
         back = f"{await self.accounts.pages(self.upstream).open()}/back/{self.service}"
         place, vault = RegisteredAt(server, back, wanted), await self.accounts.vault()
-        known = await find_registered(place, vault)
+        known = await place.find(vault)
         place.require_open(known)
 
         async def registered() -> Account:
-            client = known or await register(place, vault, self.reach)
+            client = known or await place.register(vault, self.reach)
             return self._account(issuer, client, wanted, resource)
 
         page = ConnectPage(self._account(issuer, known or _NOT_YET, wanted, resource), register=registered)
@@ -150,8 +145,37 @@ class OwnAccount:
     def ask_at_desk(self, invitation: Invitation) -> asyncio.Future[Answer[Any] | None]:
         """Ask the person at our desk; once, however many requests wait."""
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.ensure_future(connect_at_desk(self, invitation))
+            self._asking = asyncio.ensure_future(self._connect_at_desk(invitation))
         return self._asking
+
+    async def _connect_at_desk(self, invitation: Invitation) -> Answer[Any] | None:
+        """The outcome: connected, or the person's no; None when they did not finish, or nobody can be asked."""
+        try:
+            asking = await self.accounts.state.asking()
+        except HandraiseError as error:
+            logger.warning("nobody can be asked to connect an account: %s", error)
+            return None
+        deciding = asyncio.ensure_future(self._decide(invitation, asking))
+        both: set[asyncio.Future[Any]] = {invitation.ended, deciding}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            deciding.cancel()
+            await asyncio.gather(deciding, return_exceptions=True)
+        return invitation.ended.result() if invitation.ended.done() else deciding.result()
+
+    async def _decide(self, invitation: Invitation, asking: QuestionHandler) -> Answer[Any] | None:
+        """The person's answer at the desk: no, or None after they were in their browser."""
+        from handraise.gateway.asking import Asker
+        from handraise.revisions import Revision
+
+        asker = Asker(self.accounts.source, self.person)
+        decision = await asking.decide(invitation.question, Revision.NOVEMBER_2025, asker, [])
+        if isinstance(decision.answer, Accepted):
+            await asking.wait_in_browser(invitation.question, asker, [])
+            return None
+        self.accounts.withdraw(self, invitation, decision.answer)
+        return decision.answer
 
     async def aclose(self) -> None:
         """Withdraw the question at our desk."""
@@ -238,37 +262,3 @@ class OwnAccount:
 
 def _ends_soon(grant: Grant) -> bool:
     return grant.expires_at is not None and time.time() >= grant.expires_at - _EARLY
-
-
-logger = logging.getLogger(__name__)
-
-
-async def connect_at_desk(own: OwnAccount, invitation: Invitation) -> Answer[Any] | None:
-    """The outcome: connected, or the person's no; None when they did not finish, or nobody can be asked."""
-    try:
-        asking = await own.accounts.state.asking()
-    except HandraiseError as error:
-        logger.warning("nobody can be asked to connect an account: %s", error)
-        return None
-    deciding = asyncio.ensure_future(_decide(own, invitation, asking))
-    both: set[asyncio.Future[Any]] = {invitation.ended, deciding}
-    try:
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        deciding.cancel()
-        await asyncio.gather(deciding, return_exceptions=True)
-    return invitation.ended.result() if invitation.ended.done() else deciding.result()
-
-
-async def _decide(own: OwnAccount, invitation: Invitation, asking: QuestionHandler) -> Answer[Any] | None:
-    """The person's answer at the desk: no, or None after they were in their browser."""
-    from handraise.gateway.asking import Asker
-    from handraise.revisions import Revision
-
-    asker = Asker(own.accounts.source, own.person)
-    decision = await asking.decide(invitation.question, Revision.NOVEMBER_2025, asker, [])
-    if isinstance(decision.answer, Accepted):
-        await asking.wait_in_browser(invitation.question, asker, [])
-        return None
-    own.accounts.withdraw(own, invitation, decision.answer)
-    return decision.answer
