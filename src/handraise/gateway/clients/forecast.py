@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import IO, Any, Final
 
@@ -20,6 +20,7 @@ from handraise.gateway.peers import (
     MODERN,
     NOVEMBER,
     VERSION_KEY,
+    capabilities_in,
     server_info_in,
 )
 from handraise.gateway.servers import open_direct
@@ -30,10 +31,14 @@ _MOST_ERRORS: Final = 1024 * 1024
 _ASKABLE: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
 _US: Final = {"name": "handraise-doctor", "version": "1"}
 
-Revisions = Callable[[Mapping[str, Any]], tuple[str, ...]]
-"""Reads the revisions from a result."""
-Way = Callable[[], tuple[Message, Revisions]]
-"""A way to greet a server: the request, and how to read the result."""
+_DISCOVER: Final = request(
+    "discover",
+    "server/discover",
+    {"_meta": {VERSION_KEY: MODERN, CLIENT_KEY: _US, CAPABILITIES_KEY: _ASKABLE}},
+)
+_GREET: Final = request(
+    "hello", "initialize", {"protocolVersion": NOVEMBER, "capabilities": _ASKABLE, "clientInfo": _US}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +59,16 @@ async def probe(upstream: Upstream) -> Probed:
 
     A server that speaks 2026-07-28 is started twice, because it may keep to the era that a connection began with.
     """
-    modern = await _probe(upstream, _discover, _greet)
+    modern = await _probe(upstream, _DISCOVER, _GREET)
     if MODERN not in modern.revisions:
         return modern
-    legacy = await _probe(upstream, _greet)
+    legacy = await _probe(upstream, _GREET)
     also = tuple(each for each in legacy.revisions if each not in modern.revisions)
     return replace(modern, revisions=(*modern.revisions, *also))
 
 
-async def _probe(upstream: Upstream, *ways: Way) -> Probed:
-    """Greet a server in the first of these ways that it accepts."""
+async def _probe(upstream: Upstream, *greetings: Message) -> Probed:
+    """Greet a server with the first of these requests that it accepts."""
     with tempfile.TemporaryFile() as errors:
         try:
             link = await open_direct(upstream, errors=errors)
@@ -71,7 +76,7 @@ async def _probe(upstream: Upstream, *ways: Way) -> Probed:
             return Probed(problem=str(error))
         try:
             async with asyncio.timeout(PATIENCE):
-                return await _ask(link, ways)
+                return await _ask(link, greetings)
         except TimeoutError:
             return Probed(problem=f"it did not answer within {PATIENCE:g} seconds")
         except EOFError:
@@ -88,41 +93,28 @@ def _last_line(errors: IO[bytes]) -> str:
     return f", and said last: {said[-1]}" if said else ""
 
 
-async def _ask(link: Link, ways: tuple[Way, ...]) -> Probed:
+async def _ask(link: Link, greetings: tuple[Message, ...]) -> Probed:
     answers: asyncio.Queue[Message | None] = asyncio.Queue()
     link.on_message = answers.put_nowait
     link.on_closed = lambda source, last: answers.put_nowait(None)
-    for way in ways:
-        asked, revisions = way()
-        if (answer := await _answer(link, answers, asked)) is None:
+    for greeting in greetings:
+        link.send(greeting)
+        while (answer := await answers.get()) is not None:
+            if answer.method is None and answer.id == greeting.id:
+                break
+        if answer is None:
             raise EOFError
         if (told := answer.result) is not None:
-            return Probed(revisions(told), _name(told), tuple(sorted(told.get("capabilities") or ())))
+            name = server_info_in(told).get("name")
+            offers = tuple(sorted(capabilities_in(told)))
+            return Probed(_revisions(told), name if isinstance(name, str) else None, offers)
     return Probed(problem="it refused both ways to begin")
 
 
-def _discover() -> tuple[Message, Revisions]:
-    meta = {VERSION_KEY: MODERN, CLIENT_KEY: _US, CAPABILITIES_KEY: _ASKABLE}
-    asked = request("discover", "server/discover", {"_meta": meta})
-    return asked, lambda told: tuple(map(str, told.get("supportedVersions") or ()))
-
-
-def _greet() -> tuple[Message, Revisions]:
-    hello = {"protocolVersion": NOVEMBER, "capabilities": _ASKABLE, "clientInfo": _US}
-    return request("hello", "initialize", hello), lambda told: (str(told.get("protocolVersion")),)
-
-
-async def _answer(link: Link, answers: asyncio.Queue[Message | None], asked: Message) -> Message | None:
-    link.send(asked)
-    while (message := await answers.get()) is not None:
-        if message.method is None and message.id == asked.id:
-            return message
-    return None
-
-
-def _name(told: dict[str, Any]) -> str | None:
-    name = server_info_in(told).get("name")
-    return name if isinstance(name, str) else None
+def _revisions(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """The revisions that a server names in its result of `server/discover` or `initialize`."""
+    supported = told.get("supportedVersions", [told.get("protocolVersion")])
+    return tuple(map(str, supported)) if isinstance(supported, list) else ()
 
 
 _ITSELF = {
