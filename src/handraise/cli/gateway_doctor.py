@@ -99,8 +99,8 @@ def _examine(client: KnownClient, path: Path, probing: bool) -> dict[str, Any] |
 
 
 async def _server(client: KnownClient, name: str, entry: object, probing: bool) -> dict[str, Any]:
-    from handraise.gateway.clients.entries import through
     from handraise.gateway.clients.forecast import forecast, probe
+    from handraise.gateway.clients.rewriting import through
 
     behind = through(client, entry)
     told: dict[str, Any] = {"server": name, "through_gateway": behind is not None}
@@ -124,7 +124,7 @@ async def _server(client: KnownClient, name: str, entry: object, probing: bool) 
 def _gateway(client: KnownClient, entry: object) -> Options:
     """The options of the gateway in front of a server: its own flags first."""
     from handraise.cli.gateway import options_in
-    from handraise.gateway.clients.entries import gateway_words
+    from handraise.gateway.clients.rewriting import gateway_words
 
     words = gateway_words(client, entry) or []
     return options_in(words[: words.index("--") if "--" in words else len(words)])
@@ -133,7 +133,7 @@ def _gateway(client: KnownClient, entry: object) -> Options:
 def _upstream(
     client: KnownClient, name: str, entry: object, behind: list[str] | str | None
 ) -> Upstream | None:
-    from handraise.gateway.clients.entries import command_of
+    from handraise.gateway.clients.rewriting import command_of
     from handraise.gateway.upstreams import Upstream
 
     known = entry if isinstance(entry, dict) else {}

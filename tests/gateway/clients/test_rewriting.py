@@ -13,8 +13,7 @@ from tests.gateway.clients.samples import GOOSE, MCP_SERVERS, SAMPLES, VS_CODE, 
 
 from handraise.errors import SetupError
 from handraise.gateway.clients import rewriting
-from handraise.gateway.clients.entries import inner_of
-from handraise.gateway.clients.rewriting import Plan, own_command, plan, servers_in
+from handraise.gateway.clients.rewriting import Plan, inner_of, own_command, plan, servers_in
 from handraise.gateway.clients.table import CLIENTS
 
 GATEWAY = ["/opt/hand raise/bin/handraise"]

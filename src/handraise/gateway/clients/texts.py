@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from handraise.errors import SetupError
-from handraise.gateway.clients.entries import Change, Members
 from handraise.gateway.clients.table import KnownClient
+
+Members = Sequence[tuple[str, Any]]
+"""Members of an object, which replace one of it."""
 
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
 _COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -239,9 +241,9 @@ def read_yaml(client: KnownClient, text: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def yaml_lines(client: KnownClient, change: Change) -> list[str]:
+def yaml_lines(client: KnownClient, changes: Mapping[str, Members]) -> list[str]:
     """The new lines for the client's file. JSON values are valid YAML."""
-    members = [member for new in change.members.values() for member in new]
+    members = [member for new in changes.values() for member in new]
     names = {"command": client.command_key}
     return [f"{names.get(name, name)}: {_json(value)}" for name, value in members]
 
