@@ -26,8 +26,9 @@ from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.eras import EraLink
 from handraise.gateway.links import DirectLink, Link
-from handraise.gateway.messages import Message, error_response, parse_message
+from handraise.gateway.messages import Message, error_response
 from handraise.gateway.options import Options
+from handraise.gateway.reading import parse_message
 from handraise.gateway.serve import Front
 from handraise.gateway.state import GatewayState
 from handraise.gateway.tickets import TicketRepository

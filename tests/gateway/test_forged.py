@@ -17,8 +17,9 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway import modern as modern_relay
-from handraise.gateway.messages import Message, error_response, notice, parse_message, request, response
+from handraise.gateway.messages import Message, error_response, notice, request, response
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, VERSION_KEY
+from handraise.gateway.reading import parse_message
 from handraise.ledger import Ledger
 from handraise.questions import Accepted
 

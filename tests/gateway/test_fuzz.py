@@ -24,7 +24,7 @@ from tests.campaigns import SEED, steps
 from tests.gateway.outside import CLIENT, MODERN, PATIENCE, Place
 from tests.gateway.test_unread import PIECES, UNREADABLE
 
-from handraise.gateway.messages import parse_message
+from handraise.gateway.reading import parse_message
 
 pytestmark = [pytest.mark.shows("W3", "W3b")]
 

@@ -9,7 +9,8 @@ import pytest
 from tests.waiting import until
 
 from handraise.gateway.lines import LineReader, LineWriter
-from handraise.gateway.messages import Message, notice, request, response, too_long
+from handraise.gateway.messages import Message, notice, request, response
+from handraise.gateway.reading import too_long
 from handraise.gateway.servers import ProcessLink, start
 from handraise.gateway.upstreams import Source, Upstream
 

@@ -21,8 +21,9 @@ from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.eras import EraLink
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
-from handraise.gateway.messages import Message, parse_message
+from handraise.gateway.messages import Message
 from handraise.gateway.options import Options
+from handraise.gateway.reading import parse_message
 from handraise.gateway.serve import Front
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.state import GatewayState

@@ -16,9 +16,10 @@ from handraise.gateway.call import RelayedCall
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.eras import EraLink
 from handraise.gateway.links import DirectLink, Link
-from handraise.gateway.messages import Message, error_response, notice, parse_message, request, response
+from handraise.gateway.messages import Message, error_response, notice, request, response
 from handraise.gateway.options import Options
 from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, NOVEMBER, VERSION_KEY
+from handraise.gateway.reading import parse_message
 from handraise.gateway.serve import Front
 from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import Source

@@ -16,8 +16,9 @@ from handraise.gateway.http.exchange import disconnected, dump_event, read_body,
 from handraise.gateway.http.headers import headers_for
 from handraise.gateway.http.server import HttpGateway
 from handraise.gateway.links import Link
-from handraise.gateway.messages import SUBSCRIPTION_KEY, Id, Message, id_key, notice, parse_message
+from handraise.gateway.messages import SUBSCRIPTION_KEY, Id, Message, id_key, notice
 from handraise.gateway.peers import MODERN
+from handraise.gateway.reading import parse_message
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.upstreams import Upstream
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import IO, Final, TypeAlias
 
 from handraise.gateway.json_text import LONGEST
-from handraise.gateway.messages import Message, Unreadable, parse_message, too_long
+from handraise.gateway.messages import Message
+from handraise.gateway.reading import Unreadable, parse_message, too_long
 
 logger = logging.getLogger(__name__)
 

@@ -17,10 +17,11 @@ from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.lines import LineWriter, message_reader
 from handraise.gateway.links import Link, Port
-from handraise.gateway.messages import INVALID_REQUEST, SERVER_FAULT, Message, Unreadable, error_response
+from handraise.gateway.messages import INVALID_REQUEST, SERVER_FAULT, Message, error_response
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.options import Options
 from handraise.gateway.peers import is_modern
+from handraise.gateway.reading import Unreadable
 from handraise.gateway.relay import Relay
 from handraise.gateway.servers import ProcessLink, ServerSet
 from handraise.gateway.state import GatewayState, habits_file

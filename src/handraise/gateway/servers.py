@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, Final
 from handraise.errors import SetupError
 from handraise.gateway.lines import LineWriter, message_reader
 from handraise.gateway.links import DirectLink, Link
-from handraise.gateway.messages import SERVER_FAULT, Message, Unreadable, error_response
+from handraise.gateway.messages import SERVER_FAULT, Message, error_response
+from handraise.gateway.reading import Unreadable
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.policy.places import database_of
 

@@ -17,7 +17,8 @@ from tests.gateway.test_shared import HELLO
 
 from handraise.gateway.http.client import Events
 from handraise.gateway.http.exchange import MAX_WAITING, Exchange, read_body
-from handraise.gateway.messages import Unreadable, notice, request, response
+from handraise.gateway.messages import notice, request, response
+from handraise.gateway.reading import Unreadable
 from handraise.gateway.upstreams import Upstream
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]

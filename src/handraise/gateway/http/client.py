@@ -20,16 +20,8 @@ from handraise.gateway.accounts.own_account import Challenge, OwnAccount, parse_
 from handraise.gateway.http.headers import headers_for, mirrored_headers
 from handraise.gateway.json_text import LONGEST
 from handraise.gateway.links import DirectLink, TaskSet
-from handraise.gateway.messages import (
-    CANCELLED,
-    SERVER_FAULT,
-    Id,
-    Message,
-    Unreadable,
-    error_response,
-    id_key,
-    parse_off_loop,
-)
+from handraise.gateway.messages import CANCELLED, SERVER_FAULT, Id, Message, error_response, id_key
+from handraise.gateway.reading import Unreadable, parse_off_loop
 from handraise.gateway.upstreams import Source
 
 logger = logging.getLogger(__name__)

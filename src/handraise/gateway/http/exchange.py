@@ -9,7 +9,8 @@ from contextlib import aclosing
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.json_text import LONGEST
-from handraise.gateway.messages import Message, too_long
+from handraise.gateway.messages import Message
+from handraise.gateway.reading import too_long
 
 logger = logging.getLogger(__name__)
 

@@ -23,16 +23,10 @@ from handraise.gateway.http.exchange import (
 from handraise.gateway.http.headers import mismatch
 from handraise.gateway.legacy import LegacyRelay
 from handraise.gateway.links import Link
-from handraise.gateway.messages import (
-    CANCELLED,
-    SERVER_FAULT,
-    Message,
-    Unreadable,
-    error_response,
-    parse_off_loop,
-)
+from handraise.gateway.messages import CANCELLED, SERVER_FAULT, Message, error_response
 from handraise.gateway.modern import ModernRelay
 from handraise.gateway.peers import MODERN, is_modern
+from handraise.gateway.reading import Unreadable, parse_off_loop
 from handraise.gateway.relay import Relay
 from handraise.gateway.state import GatewayState
 from handraise.questions import Person

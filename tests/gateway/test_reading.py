@@ -10,16 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handraise.gateway.json_text import dump_json, parse_json, plain
-from handraise.gateway.messages import (
-    SUBSCRIPTION_KEY,
-    Message,
-    Unreadable,
-    error_response,
-    notice,
-    parse_message,
-    request,
-    response,
-)
+from handraise.gateway.messages import SUBSCRIPTION_KEY, Message, error_response, notice, request, response
+from handraise.gateway.reading import Unreadable, parse_message
 
 pytestmark = pytest.mark.shows("W3")
 
