@@ -26,6 +26,7 @@ from handraise.gateway.messages import (
     error_response,
     id_key,
     notice,
+    object_in,
     request,
     response,
     too_many_rounds,
@@ -180,8 +181,7 @@ class AsLegacy(Bridge):
         self._link.send(message.with_(params=self._wrapped(message.params)))
 
     def _wrapped(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        meta = params.get("_meta")
-        return {**params, "_meta": {**(meta if isinstance(meta, dict) else {}), **self._envelope}}
+        return {**params, "_meta": {**object_in(params, "_meta"), **self._envelope}}
 
     def _from_server(self, message: Message) -> None:
         if message.method is not None:
@@ -282,7 +282,7 @@ class AsLegacy(Bridge):
             cancelled.source = self.source_of(call.message)
             self.on_message(cancelled)
         self._forget(call)
-        error = message.body.get("error") or {}
+        error = message.error
         text = f"The client could not be asked: {error.get('message', '')}"
         self.on_message(error_response(call.message.id, error.get("code", -32603), text, error.get("data")))
 
@@ -329,9 +329,8 @@ class AsLegacy(Bridge):
     def _from_server_by_itself(self, message: Message) -> None:
         if message.method == "notifications/subscriptions/acknowledged":
             return
-        meta = message.params.get("_meta")
-        if isinstance(meta, dict) and SUBSCRIPTION_KEY in meta:
-            rest = {name: value for name, value in meta.items() if name != SUBSCRIPTION_KEY}
+        if SUBSCRIPTION_KEY in message.meta:
+            rest = {name: value for name, value in message.meta.items() if name != SUBSCRIPTION_KEY}
             params = {name: value for name, value in message.params.items() if name != "_meta"}
             message = message.with_(params={**params, "_meta": rest} if rest else params)
             message.about = None

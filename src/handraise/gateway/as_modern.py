@@ -31,6 +31,8 @@ from handraise.gateway.messages import (
     error_response,
     id_key,
     notice,
+    object_in,
+    objects_in,
     request,
     response,
 )
@@ -77,8 +79,7 @@ class Listeners:
     def listen(self, message: Message) -> None:
         """Open a `subscriptions/listen` request, and subscribe to the resources that it names."""
         assert message.id is not None
-        wanted = message.params.get("notifications")
-        wanted = wanted if isinstance(wanted, dict) else {}
+        wanted = object_in(message.params, "notifications")
         self._wanted[message.id] = wanted
         for uri in wanted.get("resourceSubscriptions") or ():
             self._tell("resources/subscribe", uri)
@@ -103,7 +104,7 @@ class Listeners:
         uri, kind = message.params.get("uri"), _LISTS.get(message.method or "")
         for id, wanted in self._wanted.items():
             if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
-                meta = {**(message.params.get("_meta") or {}), SUBSCRIPTION_KEY: id}
+                meta = {**message.meta, SUBSCRIPTION_KEY: id}
                 told = message.with_(params={**message.params, "_meta": meta})
                 told.about = id
                 self._deliver(told)
@@ -111,9 +112,7 @@ class Listeners:
 
 def links_in(message: Message) -> list[dict[str, Any]]:
     """The links of a -32042; none in any other response."""
-    data = message.body["error"].get("data") if message.requires_links else None
-    listed = data.get("elicitations") if isinstance(data, dict) else None
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return objects_in(object_in(message.error, "data"), "elicitations") if message.requires_links else []
 
 
 class Browsing:
@@ -192,8 +191,7 @@ class BridgedCall:
 
     def progressed(self, message: Message) -> Message | None:
         """A progress notice for the waiting request; None when there is none, or it wants no notices."""
-        meta = None if self.waiting is None else self.waiting.params.get("_meta")
-        token = (meta or {}).get("progressToken")
+        token = None if self.waiting is None else self.waiting.meta.get("progressToken")
         if token is None:
             return None
         told = message.with_(params={**message.params, "progressToken": token})
@@ -262,11 +260,10 @@ class AsModern(Bridge):
 
     def _initialize(self, message: Message) -> None:
         """Begin the handshake with what the client says of itself in its first message."""
-        meta = message.params.get("_meta") or {}
         params = {
             "protocolVersion": NOVEMBER,
-            "capabilities": meta.get(CAPABILITIES_KEY) or {},
-            "clientInfo": meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
+            "capabilities": message.meta.get(CAPABILITIES_KEY) or {},
+            "clientInfo": message.meta.get(CLIENT_KEY) or {"name": "unknown", "version": ""},
         }
         self._link.send(request(_ID, "initialize", params))
 
@@ -284,7 +281,7 @@ class AsModern(Bridge):
 
     def _set_level(self, message: Message) -> None:
         """Send `logging/setLevel` when a request wants another log level."""
-        level = (message.params.get("_meta") or {}).get(LOG_LEVEL_KEY)
+        level = message.meta.get(LOG_LEVEL_KEY)
         if level not in (None, self._level) and "logging" in capabilities_in(self._hello or {}):
             self._level = level
             self._link.send(request(self._new_key(), "logging/setLevel", {"level": level}))
@@ -382,10 +379,10 @@ class AsModern(Bridge):
             self.on_message(error_response(message.id, -32602, "Invalid or expired requestState."))
             return
         del self._rounds[state]
-        call, given = round_.call, message.params.get("inputResponses")
+        call = round_.call
         call.waiting = message
         if call.outcome is None:
-            self._pass_on(round_, given if isinstance(given, dict) else {})
+            self._pass_on(round_, object_in(message.params, "inputResponses"))
         else:
             outcome, call.outcome = call.outcome, None
             self._outcome(call, outcome)

@@ -139,8 +139,7 @@ class RelayedCall:
     @property
     def token(self) -> Id | None:
         """The client's progress token."""
-        meta = self.message.params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        token = self.message.meta.get("progressToken")
         return token if isinstance(token, int | str) else None
 
     @property
@@ -160,12 +159,10 @@ class RelayedCall:
         """The request with the id and the progress token that the server knows."""
         if message.id == self.key:
             return message
-        params = message.params
-        meta = params.get("_meta")
-        if isinstance(meta, dict) and "progressToken" in meta:
-            params = {**params, "_meta": {**meta, "progressToken": self.key}}
-            return message.with_(id=self.key, params=params)
-        return message.with_(id=self.key)
+        if "progressToken" not in message.meta:
+            return message.with_(id=self.key)
+        params = {**message.params, "_meta": {**message.meta, "progressToken": self.key}}
+        return message.with_(id=self.key, params=params)
 
     def as_known(self, message: Message) -> Message:
         """A server's notice with the token or the id that the client knows."""
@@ -181,14 +178,9 @@ class RelayedCall:
             if self.held is not None and self.sign is not None:
                 changed["message"] = self.sign
             return message if changed == params else message.with_(params=changed)
-        meta = params.get("_meta")
-        if (
-            self.key == self.message.id
-            or not isinstance(meta, dict)
-            or meta.get(SUBSCRIPTION_KEY) != self.key
-        ):
+        if self.key == self.message.id or message.meta.get(SUBSCRIPTION_KEY) != self.key:
             return message
-        return message.with_(params={**params, "_meta": {**meta, SUBSCRIPTION_KEY: self.message.id}})
+        return message.with_(params={**params, "_meta": {**message.meta, SUBSCRIPTION_KEY: self.message.id}})
 
     def _advance(self, progress: float) -> float:
         """A progress above the last one. Our progress notices and the server's share one token."""
@@ -264,5 +256,4 @@ def find_call_of(calls: Mapping[Id, RelayedCall], message: Message) -> RelayedCa
     if message.method == PROGRESS:
         token = message.params.get("progressToken")
         return next((call for call in calls.values() if call.token_at_server == token), None)
-    meta = message.params.get("_meta")
-    return calls.get(meta.get(SUBSCRIPTION_KEY, "")) if isinstance(meta, dict) else None
+    return calls.get(message.meta.get(SUBSCRIPTION_KEY, ""))

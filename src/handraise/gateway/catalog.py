@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from handraise.gateway.messages import Message
+from handraise.gateway.messages import Message, object_in
 from handraise.gateway.peers import SERVER_KEY, capabilities_in
 
 LISTS: Final = {
@@ -72,8 +72,8 @@ def named(message: Message) -> list[tuple[str, str]]:
 
 def kind_of_reference(message: Message) -> str | None:
     """The list that has the target of a completion."""
-    reference = message.params.get("ref") if message.method == "completion/complete" else None
-    if not isinstance(reference, dict):
+    reference = object_in(message.params, "ref")
+    if message.method != "completion/complete" or not reference:
         return None
     return "prompts/list" if reference.get("type") == "ref/prompt" else "resources/templates/list"
 

@@ -31,7 +31,7 @@ from handraise.disk import make_directory, replace_file
 from handraise.errors import HandraiseError, WireError
 from handraise.forms import check_answer
 from handraise.gateway.json_text import plain
-from handraise.gateway.messages import Message
+from handraise.gateway.messages import Message, object_in
 from handraise.gateway.peers import Peer
 from handraise.gateway.sentences import ANSWER_KEPT, ANSWER_TOO_LONG
 from handraise.questions import Accepted, Cancelled, FormQuestion, Question
@@ -339,9 +339,8 @@ async def _first(*futures: asyncio.Future[Any]) -> None:
 
 def answers_in(message: Message) -> dict[str, dict[str, Any]]:
     """The answers to questions in a request, by key. Other responses in it, as to sampling, have no action."""
-    given = message.params.get("inputResponses")
-    responses = given.items() if isinstance(given, dict) else ()
-    return {key: each for key, each in responses if isinstance(each, dict) and "action" in each}
+    given = object_in(message.params, "inputResponses")
+    return {key: each for key, each in given.items() if isinstance(each, dict) and "action" in each}
 
 
 def why_kept(message: Message) -> str | None:

@@ -120,5 +120,4 @@ class EraLink(Bridge):
 
 
 def _wants_account(message: Message) -> bool:
-    error = message.body.get("error") if message.result is None else None
-    return isinstance(error, dict) and error.get("code") == ACCOUNT_NEEDED
+    return message.result is None and message.error.get("code") == ACCOUNT_NEEDED

@@ -19,7 +19,7 @@ from handraise.errors import CATEGORY, GuardRefused, HandraiseError
 from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.links import Destination
-from handraise.gateway.messages import Message, response
+from handraise.gateway.messages import Message, object_in, objects_in, response
 from handraise.gateway.peers import name_of
 from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, folded
@@ -234,11 +234,9 @@ class ToolHints:
 
     def note(self, message: Message) -> None:
         """Remember the annotations in a list of tools."""
-        tools = (message.result or {}).get("tools")
-        for tool in tools if isinstance(tools, list) else []:
-            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-                said = tool.get("annotations")
-                self._said[name] = said if isinstance(said, dict) else {}
+        for tool in objects_in(message.result or {}, "tools"):
+            if isinstance(name := tool.get("name"), str):
+                self._said[name] = object_in(tool, "annotations")
         while len(self._said) > _MOST_TOOLS:  # a tool without hints counts as destructive
             del self._said[next(iter(self._said))]
 

@@ -334,7 +334,7 @@ class LegacyRelay(Relay):
         """Ask the person to open each link; True when all are done."""
         november = Revision.NOVEMBER_2025
         try:
-            questions = parse_url_required(message.body["error"].get("data"), asking.limits)
+            questions = parse_url_required(message.error.get("data"), asking.limits)
         except WireError as error:
             await asking.refuse(error, november, asker, [call])
             return False

@@ -165,6 +165,16 @@ class Message:
         return object_in(self.body, "params")
 
     @property
+    def meta(self) -> dict[str, Any]:
+        """The `_meta` of the params, or an empty object."""
+        return object_in(self.params, "_meta")
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of a response, or an empty object."""
+        return object_in(self.body, "error")
+
+    @property
     def is_request(self) -> bool:
         return self.method is not None and self.id is not None
 
@@ -186,8 +196,7 @@ class Message:
     @property
     def requires_links(self) -> bool:
         """Whether it is a -32042: the person must open links first."""
-        error = self.body.get("error")
-        return isinstance(error, dict) and error.get("code") == URL_REQUIRED
+        return bool(self.error.get("code") == URL_REQUIRED)
 
     @property
     def failed(self) -> bool:

@@ -25,6 +25,7 @@ from handraise.gateway.messages import (
     SERVER_FAULT,
     Message,
     error_response,
+    object_in,
     response,
     too_many_rounds,
     unknown_target,
@@ -147,7 +148,7 @@ class ModernRelay(Relay):
         if peer is None or not self.state.needs_desk(peer):
             return message
         declared = add_modes(peer.capabilities, self.state.modes)
-        meta = {**message.params["_meta"], CAPABILITIES_KEY: declared}
+        meta = {**message.meta, CAPABILITIES_KEY: declared}
         return message.with_(params={**message.params, "_meta": meta})
 
     def _take_request(self, message: Message, port: Port) -> RelayedCall:
@@ -200,8 +201,7 @@ class ModernRelay(Relay):
 
     async def _go_on(self, call: RelayedCall, round_: RelayedRound) -> None:
         """Handle the client's retry. A round, and with it a guard's approval, is used once."""
-        given = call.message.params.get("inputResponses")
-        given = given if isinstance(given, dict) else {}
+        given = object_in(call.message.params, "inputResponses")
         sent = {key: each for key, each in given.items() if key in round_.asked}
         canonical = json.dumps(sent, sort_keys=True)
         if round_.sent is None:
@@ -270,8 +270,7 @@ class ModernRelay(Relay):
     async def _ask(self, call: RelayedCall, message: Message) -> None:
         """Ask the questions of a round: some at our desk, the rest through the client."""
         result = message.result or {}
-        requests = result.get("inputRequests")
-        requests = requests if isinstance(requests, dict) else {}
+        requests = object_in(result, "inputRequests")
         state, asked = result.get("requestState"), _questions_in(requests)
         mixed = len(asked) < len(requests)
         if not asked or (mixed and call.parked is not None):

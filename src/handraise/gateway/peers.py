@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from handraise.gateway.messages import NAMED, Message
+from handraise.gateway.messages import NAMED, Message, object_in
 from handraise.wire import RESUMES
 
 Mode = Literal["form", "url"]
@@ -113,8 +113,7 @@ ROUND: Final = ("inputResponses", "requestState")
 
 def is_modern(message: Message) -> bool:
     """Whether a message carries the envelope of 2026-07-28."""
-    meta = message.params.get("_meta")
-    return isinstance(meta, dict) and VERSION_KEY in meta
+    return VERSION_KEY in message.meta
 
 
 def is_modern_server(message: Message) -> bool:
@@ -130,8 +129,7 @@ def name_of(message: Message) -> str:
 
 def arguments_of(message: Message) -> Mapping[str, Any]:
     """The arguments of the tool or prompt that a request calls."""
-    arguments = message.params.get("arguments")
-    return arguments if isinstance(arguments, dict) else {}
+    return object_in(message.params, "arguments")
 
 
 def call_identity(message: Message) -> tuple[str, str]:

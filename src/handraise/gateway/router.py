@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, Final
@@ -32,6 +32,8 @@ from handraise.gateway.messages import (
     cancel_for,
     error_response,
     id_key,
+    object_in,
+    objects_in,
     request,
     response,
     unknown_target,
@@ -169,8 +171,7 @@ class ServerRouter(Link):
         for _ in range(_PAGES):
             answer = await self._ask(name, method, {**self._envelope, **cursor})
             result = answer.result or {}
-            listed = result.get(key)
-            found += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+            found += objects_in(result, key)
             if not isinstance(result.get("nextCursor"), str):
                 break
             cursor = {"cursor": result["nextCursor"]}
@@ -221,10 +222,10 @@ class ServerRouter(Link):
         id = task.get("taskId") if isinstance(task, Mapping) else None
         return not isinstance(id, str) or _is_first(self._made_task, id, name)
 
-    def _note_links(self, name: str, questions: object) -> None:
+    def _note_links(self, name: str, questions: Sequence[Mapping[str, Any]]) -> None:
         """Remember who asked for which links to be opened."""
-        for each in questions if isinstance(questions, list) else ():
-            if isinstance(each, dict) and isinstance(id := each.get("elicitationId"), str):
+        for each in questions:
+            if isinstance(id := each.get("elicitationId"), str):
                 _is_first(self._asked_to_open, id, name)
 
     async def _tell_all(self, message: Message) -> None:
@@ -286,8 +287,8 @@ class ServerRouter(Link):
         if not self._owns_task(name, result.get("task", result)):
             text = f"The server {name!r} names a task of another server as its own."
             message = error_response(message.id, SERVER_FAULT, text)
-        if message.requires_links and isinstance(data := message.body["error"].get("data"), dict):
-            self._note_links(name, data.get("elicitations"))
+        if message.requires_links:
+            self._note_links(name, objects_in(object_in(message.error, "data"), "elicitations"))
         if (ours := self._ours.pop(id, None)) is not None:
             ours.set_result(message)
         else:

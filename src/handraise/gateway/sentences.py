@@ -110,10 +110,9 @@ def not_shown(error: WireError) -> str:
 
 def is_forgotten(call: RelayedCall, message: Message) -> bool:
     """Whether a server refuses the state of a round that we answered, because it forgot the call."""
-    error = message.body.get("error")
-    if not isinstance(error, dict) or "requestState" in call.message.params:
+    if "requestState" in call.message.params:
         return False
-    return error.get("code") == -32602 and "requestState" in str(error.get("message"))
+    return message.error.get("code") == -32602 and "requestState" in str(message.error.get("message"))
 
 
 def in_era_of(call: RelayedCall, message: Message) -> Message:

@@ -26,6 +26,7 @@ from handraise.gateway.messages import (
     Message,
     error_response,
     notice,
+    object_in,
     request,
     response,
 )
@@ -115,9 +116,8 @@ class AccountConnector:
         invitation = self._rounds.pop(str(message.params.get("requestState")), None)
         plain = message.with_(params=params_without_round(message))
         if invitation is not None:  # otherwise another process asked: the server will refuse the call again
-            given = message.params.get("inputResponses")
-            answer = given.get(_KEY) if isinstance(given, dict) else None
-            action = str(answer.get("action")) if isinstance(answer, dict) else "cancel"
+            answer = object_in(object_in(message.params, "inputResponses"), _KEY)
+            action = str(answer.get("action", "cancel"))
             if not await self._finished(plain, invitation, action):
                 return
         self._link.send(plain)

@@ -112,8 +112,7 @@ def dump_event(data: bytes) -> bytes:
 def _status(message: Message, *, modern: bool) -> int:
     if message.status is not None:
         return message.status
-    error = message.body.get("error") if modern and message.result is None else None
-    return _STATUS.get(error.get("code", 0), 200) if isinstance(error, dict) else 200
+    return _STATUS.get(message.error.get("code", 0), 200) if modern and message.result is None else 200
 
 
 async def read_body(receive: Receive, took: Callable[[int], None] = lambda size: None) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from handraise.gateway.messages import NAMED, Message
-from handraise.gateway.peers import VERSION_KEY
+from handraise.gateway.peers import VERSION_KEY, arguments_of
 
 _PLAIN: Final = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
 _WRAPPED: Final = re.compile(r"=\?base64\?.*\?=")
@@ -30,9 +30,8 @@ def headers_for(
             (b"content-type", b"application/json"),
             (b"accept", b"application/json, text/event-stream"),
         ]
-        meta = message.params.get("_meta") if message.method is not None else None
-        if isinstance(meta, dict) and VERSION_KEY in meta:
-            return headers + _modern(message, str(meta[VERSION_KEY]), mirrored)
+        if VERSION_KEY in message.meta:
+            return headers + _modern(message, str(message.meta[VERSION_KEY]), mirrored)
     if version is not None:
         headers.append((b"mcp-protocol-version", version.encode()))
     return headers
@@ -46,9 +45,8 @@ def _modern(message: Message, version: str, mirrored: Mapping[str, Any]) -> list
     if isinstance(name, str):
         headers.append((b"mcp-name", encode(name)))
     declared = mirrored.get(name) if method == "tools/call" and isinstance(name, str) else None
-    arguments = message.params.get("arguments")
-    if declared and isinstance(arguments, dict):
-        headers += argument_headers(declared, arguments)
+    if declared:
+        headers += argument_headers(declared, arguments_of(message))
     return headers
 
 
@@ -66,7 +64,7 @@ def mismatch(message: Message, headers: Mapping[bytes, str]) -> str | None:
     """The header of a 2026-07-28 request that contradicts its body; None when all agree."""
     method = message.method or ""
     expected: dict[bytes, object] = {
-        b"mcp-protocol-version": message.params["_meta"][VERSION_KEY],
+        b"mcp-protocol-version": message.meta[VERSION_KEY],
         b"mcp-method": method,
     }
     if method in NAMED:
