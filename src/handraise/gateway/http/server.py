@@ -119,7 +119,6 @@ class _Room:
         self._taken = taken
         self._person = person
         self._size = 0
-        self.take(LEAST_ROOM)
 
     def take(self, size: int) -> None:
         self._size += size
@@ -208,6 +207,7 @@ class HttpGateway:
     ) -> None:
         status, room = 413, _Room(self._room, person)
         try:
+            room.take(LEAST_ROOM)
             body = await read_body(receive, room.take)
             status = 400
             message = await parse_off_loop(body)
