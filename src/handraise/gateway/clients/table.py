@@ -1,10 +1,11 @@
-"""The table of known clients: their configuration files, and how they ask."""
+"""The table of known clients in `clients.toml`: their configuration files, and how they ask."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -13,6 +14,7 @@ from typing import Any, Final, Literal
 
 Syntax = Literal["json", "toml", "by hand"]
 Asks = Literal["forms and links", "forms", "nothing"]
+_USUAL: Final = (("mcpServers",),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class KnownClient:
     title: str
     files: Mapping[str, str]
     """By platform, "" for all others. `~` and `%NAME%` are replaced."""
-    servers: tuple[tuple[str, ...], ...]
+    servers: tuple[tuple[str, ...], ...] = _USUAL
     """Paths to its servers in the file; the first that exists counts."""
     syntax: Syntax = "json"
     url_key: str = "url"
@@ -70,166 +72,22 @@ class KnownClient:
 
 
 _FALLBACKS: Final = {"XDG_CONFIG_HOME": "~/.config", "CODEX_HOME": "~/.codex", "APPDATA": "~/AppData/Roaming"}
-_MCP_SERVERS: Final = (("mcpServers",),)
+_HERE: Final = files("handraise.gateway.clients")
 
-
-def _in_user_data(folder: str, file: str) -> dict[str, str]:
-    return {
-        "darwin": f"~/Library/Application Support/{folder}/{file}",
-        "win32": f"%APPDATA%/{folder}/{file}",
-        "": f"%XDG_CONFIG_HOME%/{folder}/{file}",
-    }
-
-
-RUNS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
-    (files("handraise.gateway.clients") / "runs.json").read_text(encoding="utf-8")
-)
+RUNS: Final[Mapping[str, Mapping[str, Any]]] = json.loads((_HERE / "runs.json").read_text(encoding="utf-8"))
 """Observations from runs, by client. `make clients RECORD=1` writes them."""
 
 
-def _as_seen(client: KnownClient) -> KnownClient:
-    """A client with the observations from its run."""
-    seen = RUNS.get(client.id)
-    if seen is None:
-        return client
-    return replace(client, asks=seen["asks"], as_of=seen["date"], note=seen["note"])
+def _known(id: str, told: dict[str, Any]) -> KnownClient:
+    """A client of the table, with the observations from its run."""
+    told["servers"] = tuple(map(tuple, told.get("servers", _USUAL)))
+    told["also"] = tuple(told.get("also", ()))
+    if (seen := RUNS.get(id)) is not None:
+        told |= {"asks": seen["asks"], "as_of": seen["date"], "note": seen["note"]}
+    return KnownClient(id, **told)
 
 
 CLIENTS: Final[Mapping[str, KnownClient]] = {
-    client.id: _as_seen(client)
-    for client in (
-        KnownClient(
-            "claude-desktop",
-            "Claude Desktop",
-            _in_user_data("Claude", "claude_desktop_config.json"),
-            _MCP_SERVERS,
-            as_of="2026-11",
-            source="https://modelcontextprotocol.io/clients",
-            note="It gives a call about 60 seconds.",
-        ),
-        KnownClient(
-            "claude-code",
-            "Claude Code",
-            {"": "~/.claude.json"},
-            _MCP_SERVERS,
-            source="https://code.claude.com/docs/en/mcp",
-            project_file=".mcp.json",
-            folders="projects",
-        ),
-        KnownClient(
-            "cursor",
-            "Cursor",
-            {"": "~/.cursor/mcp.json"},
-            _MCP_SERVERS,
-            asks="forms",
-            as_of="2026-11",
-            source="https://cursor.com/docs/context/mcp",
-            project_file=".cursor/mcp.json",
-        ),
-        KnownClient(
-            "vscode",
-            "VS Code",
-            _in_user_data("Code", "User/mcp.json"),
-            (("servers",),),
-            asks="forms and links",
-            as_of="2026-11",
-            source="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
-            note='Its "Cancel" is sent as a decline, and "None" on an optional yes-or-no as no.',
-            project_file=".vscode/mcp.json",
-        ),
-        KnownClient(
-            "codex",
-            "Codex",
-            {"": "%CODEX_HOME%/config.toml"},
-            (("mcp_servers",),),
-            syntax="toml",
-            source="https://developers.openai.com/codex/mcp",
-        ),
-        KnownClient(
-            "gemini-cli",
-            "Gemini CLI",
-            {"": "~/.gemini/settings.json"},
-            _MCP_SERVERS,
-            url_key="httpUrl",
-            source="https://geminicli.com/docs/tools/mcp-server",
-            project_file=".gemini/settings.json",
-        ),
-        KnownClient(
-            "zed",
-            "Zed",
-            {"win32": "%APPDATA%/Zed/settings.json", "": "~/.config/zed/settings.json"},
-            (("context_servers",),),
-            as_of="2026-11",
-            source="https://zed.dev/docs/ai/mcp",
-        ),
-        KnownClient(
-            "windsurf",
-            "Windsurf",
-            {"": "~/.codeium/windsurf/mcp_config.json"},
-            _MCP_SERVERS,
-            url_key="serverUrl",
-            as_of="2026-11",
-            source="https://docs.windsurf.com/windsurf/cascade/mcp",
-        ),
-        KnownClient(
-            "opencode",
-            "opencode",
-            {"": "%XDG_CONFIG_HOME%/opencode/opencode.json"},
-            (("mcp", "servers"), ("mcp",)),
-            one_list=True,
-            also=("opencode.jsonc", "config.json"),
-            source="https://opencode.ai/docs/mcp-servers",
-        ),
-        KnownClient(
-            "goose",
-            "goose",
-            {"win32": "%APPDATA%/Block/goose/config/config.yaml", "": "~/.config/goose/config.yaml"},
-            (("extensions",),),
-            syntax="by hand",
-            command_key="cmd",
-            url_key="uri",
-            source="https://block.github.io/goose/docs/guides/config-files",
-        ),
-        KnownClient(
-            "copilot-cli",
-            "Copilot CLI",
-            {"": "~/.copilot/mcp-config.json"},
-            _MCP_SERVERS,
-            source="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
-        ),
-        KnownClient(
-            "qwen-code",
-            "Qwen Code",
-            {"": "~/.qwen/settings.json"},
-            _MCP_SERVERS,
-            url_key="httpUrl",
-            source="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
-            project_file=".qwen/settings.json",
-        ),
-        KnownClient(
-            "cline",
-            "Cline CLI",
-            {"": "~/.cline/data/settings/cline_mcp_settings.json"},
-            _MCP_SERVERS,
-            inner="transport",
-            source="https://docs.cline.bot/mcp/configuring-mcp-servers",
-        ),
-        KnownClient(
-            "kilo",
-            "Kilo",
-            {"": "%XDG_CONFIG_HOME%/kilo/kilo.json"},
-            (("mcp",),),
-            one_list=True,
-            also=("kilo.jsonc", "opencode.json", "opencode.jsonc", "config.json"),
-            source="https://kilo.ai/docs/automate/mcp/using-in-kilo-code",
-        ),
-        KnownClient(
-            "continue",
-            "Continue",
-            {"": "~/.continue/config.yaml"},
-            _MCP_SERVERS,
-            syntax="by hand",
-            source="https://docs.continue.dev/customize/deep-dives/mcp",
-        ),
-    )
+    id: _known(id, told)
+    for id, told in tomllib.loads((_HERE / "clients.toml").read_text(encoding="utf-8")).items()
 }
