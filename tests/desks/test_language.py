@@ -23,7 +23,7 @@ from handraise.desks.language import (
 from handraise.desks.passkeys import INSTALL
 from handraise.desks.web import desk as web
 from handraise.forms import Integer, Number, Text
-from handraise.gateway.shared import desk as shared
+from handraise.gateway import shared_desk as shared
 from handraise.pages import site as pages
 from handraise.pages.oauth import connect_page, sign_in
 from handraise.secrets.finding import CALLED
