@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, replace
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
 from handraise.desks.gate import PolicyGate
 from handraise.errors import SetupError
@@ -25,14 +25,11 @@ from handraise.gateway.local_desk import open_question_handler
 from handraise.gateway.options import Options
 from handraise.gateway.people import IssuedTokens, PeopleFile, Tokens
 from handraise.gateway.servers import ServerSet
-from handraise.gateway.shared_desk import SharedDesk
+from handraise.gateway.shared_desk import DeskSignIn, SharedDesk
 from handraise.gateway.state import GatewayState, habits_file
 from handraise.issuers import AllowedAddresses
+from handraise.pages.oauth.discovery import FromVariable, Registration
 from handraise.policy import load_policy
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
 
 SECRET: Final = "HANDRAISE_DESK_SECRET"  # noqa: S105 - the name of a variable
 """The variable with the client secret of the desk at the issuer, if it has one."""
@@ -117,10 +114,7 @@ class SharedGateway:
 def _ways_in(desk: SharedDesk, sharing: Sharing) -> list[BaseRoute]:
     if sharing.issuer is None or sharing.desk_client is None:
         return []
-    from handraise.gateway.shared_desk import DeskSignIn
-    from handraise.pages.oauth.discovery import FromVariable, Registration, hidden
-
-    secret = hidden(FromVariable(SECRET)) if os.environ.get(SECRET) else None
+    secret = FromVariable(SECRET) if os.environ.get(SECRET) else None
     registration = Registration(sharing.desk_client, secret, sharing.issuer, reach=sharing.reach)
     return DeskSignIn(registration, desk.sessions, sharing.public_url).routes
 
