@@ -325,6 +325,18 @@ async def test_a_legacy_server_takes_its_question_back(begun: Begin) -> None:
     await until(lambda: not client.queue.waiting())
 
 
+async def test_a_question_that_its_server_takes_back_at_once_leaves_nothing_behind() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    client.ask(1, "tools/call", CALL)
+    await client.server.taken("tools/call")
+    client.server.say(request(99, "elicitation/create", FORM))
+    client.server.say(notice("notifications/cancelled", {"requestId": 99}))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    client.server.say(request(99, "elicitation/create", FORM))
+    assert (await client.taken("elicitation/create")).id == 99
+
+
 @pytest.mark.shows("W1")
 @either_client
 @either_server

@@ -138,12 +138,18 @@ class LegacyRelay(Relay):
             self._link.send(error_response(message.id, INVALID_REQUEST, why))
         elif message.method == ELICIT:
             task = self.run(self._ask(message, calls), calls[0] if len(calls) == 1 else None)
-            self._open[id] = ServerRequest(message, task)
+            self._open[id] = asked = ServerRequest(message, task)
+            task.add_done_callback(lambda _: self._forget(asked))
         else:
             self._open[id] = ServerRequest(message.with_(params={}))
             if len(self._open) > _MOST_OPEN:
                 del self._open[next(id for id, each in self._open.items() if each.task is None)]
             self._port_of(calls).send(message)
+
+    def _forget(self, asked: ServerRequest) -> None:
+        """Forget a question whose task was cancelled before it began. Any other is forgotten already."""
+        if self._open.get(id_key(asked.message.id)) is asked:
+            del self._open[id_key(asked.message.id)]
 
     def _take_server_notice(self, message: Message) -> None:
         if message.method == CANCELLED and not self._take_back(message):

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import httpx2
@@ -147,10 +148,15 @@ class HttpLink(DirectLink):
             self._hello = message.id
         going_on = self._entry is not None and self._entry.is_round(message)
         task = self._tasks.run(self._answered(message, self._go_in if going_on else self._post))
-        if message.is_request and message.id is not None:
-            self._posting[message.id] = task
+        if message.is_request:
+            self._posting[id_key(message.id)] = task
+            task.add_done_callback(partial(self._posted, id_key(message.id)))
         if message.method == "notifications/initialized":
             self._tasks.run(self._follow())
+
+    def _posted(self, id: Id, task: asyncio.Task[None]) -> None:
+        if self._posting.get(id) is task:
+            del self._posting[id]
 
     def _tell_busy(self, message: Message) -> None:
         """Drop a message. A request gets an error. The attack: a server asks without end and takes no answer."""
@@ -197,9 +203,6 @@ class HttpLink(DirectLink):
             logger.warning("%s cannot be reached: %r", self.source.upstream.name, error)
         except Exception:
             logger.exception("a request to %s failed", self.source.upstream.name)
-        finally:
-            if self._posting.get(id_key(message.id)) is asyncio.current_task():
-                del self._posting[id_key(message.id)]
         if not answered:
             text = "The server could not be reached, or did not answer."
             self._deliver(error_response(message.id, SERVER_FAULT, text), None)
