@@ -358,6 +358,17 @@ async def test_no_server_tells_the_progress_of_a_call_to_another_one(modern: boo
     assert [each.params["message"] for each in rivals.client.got] == ["own"]
 
 
+async def test_the_clients_progress_is_told_to_the_server_that_asked() -> None:
+    rivals = await Rivals(modern=False).begin()
+    rivals.bank.say(request(1, "sampling/createMessage", {"_meta": {"progressToken": "p"}}))
+    assert (await rivals.client.taken("sampling/createMessage")).id == 1
+    rivals.client.tell(
+        "notifications/progress", {"progressToken": "p", "progress": 1, "message": "of the bank's"}
+    )
+    assert (await rivals.bank.taken("notifications/progress")).params["message"] == "of the bank's"
+    assert not [each for each in rivals.evil.got if each.method == "notifications/progress"]
+
+
 async def test_a_question_of_one_server_belongs_to_no_call_of_another_one() -> None:
     """The desk would show it with a call that has nothing to do with it, and hold that call."""
     rivals = await Rivals(modern=False, able={}).begin()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handraise.gateway.catalog import (
     BY_URI,
@@ -50,6 +50,14 @@ _MOST_ASKED: Final = 1024
 _TASKS: Final = "tasks/list"
 
 
+class AskedBy(NamedTuple):
+    """A request of a server: the server, its id there, and the token for the client's progress."""
+
+    server: str
+    id: Id
+    token: Any
+
+
 class ServerRouter(Link):
     """One link to several servers."""
 
@@ -63,8 +71,8 @@ class ServerRouter(Link):
         self._ours: dict[Id, asyncio.Future[Message]] = {}
         self._sent_to: dict[Id, set[str]] = {}
         """The servers that may answer a request. Responses from others are dropped."""
-        self._asked_by: dict[Id, tuple[str, Id]] = {}
-        """Open requests of servers: the server and its id, by the id that the client sees."""
+        self._asked_by: dict[Id, AskedBy] = {}
+        """Open requests of servers, by the id that the client sees."""
         self._made_task: dict[str, str] = {}
         """The server that made each task, by task id."""
         self._asked_to_open: dict[str, str] = {}
@@ -107,6 +115,11 @@ class ServerRouter(Link):
                 self._send_to(message, *self._links)
             case "notifications/cancelled":
                 self._send_to(message, *self._sent_to.pop(message.params.get("requestId", ""), ()))
+            case "notifications/progress":  # its text is for the server that asked
+                token = message.params.get("progressToken", "")
+                self._send_to(
+                    message, *{each.server for each in self._asked_by.values() if each.token == token}
+                )
             case _ if message.is_notice:
                 self._send_to(message, *self._links)
             case _:
@@ -254,9 +267,9 @@ class ServerRouter(Link):
 
     def _reply(self, message: Message) -> None:
         """Pass the client's response to the server that asked."""
-        name, id = self._asked_by.pop(id_key(message.id), ("", ""))
-        if name in self._links:
-            self._links[name].send(message if message.id == id else message.with_(id=id))
+        asked = self._asked_by.pop(id_key(message.id), None)
+        if asked is not None and asked.server in self._links:
+            self._links[asked.server].send(message if message.id == asked.id else message.with_(id=asked.id))
 
     def _received(self, name: str, message: Message) -> None:
         if message.method is None:
@@ -295,7 +308,8 @@ class ServerRouter(Link):
             self.on_message(message)
 
     def _take_request(self, name: str, message: Message, id: Id) -> None:
-        if (name, id) in self._asked_by.values():
+        mine = {each.id: known for known, each in self._asked_by.items() if each.server == name}
+        if id in mine:
             self._links[name].send(
                 error_response(id, INVALID_REQUEST, "A request of this id is not answered yet.")
             )
@@ -305,16 +319,15 @@ class ServerRouter(Link):
             told_as = f"handraise-a{next(self._fresh)}"
         if message.method == ELICIT:
             self._note_links(name, [message.params])
-        mine = [known for known, (server, _) in self._asked_by.items() if server == name]
         if len(mine) >= _MOST_ASKED:  # the client's answer to the oldest is dropped
-            del self._asked_by[mine[0]]
-        self._asked_by[told_as] = (name, id)
+            del self._asked_by[next(iter(mine.values()))]
+        self._asked_by[told_as] = AskedBy(name, id, message.meta.get("progressToken"))
         self.on_message(message if told_as == id else message.with_(id=told_as))
 
     def _take_cancel(self, name: str, message: Message) -> None:
         """Pass on that a server cancels its own request, never another server's request with the same id."""
         cancelled = (name, message.params.get("requestId"))
-        told_as = next((id for id, asked in self._asked_by.items() if asked == cancelled), None)
+        told_as = next((id for id, asked in self._asked_by.items() if asked[:2] == cancelled), None)
         if told_as is None:
             logger.info("%s cancelled a request that it did not make; nothing was passed on", name)
             return
@@ -326,7 +339,7 @@ class ServerRouter(Link):
         gone = [id for id, names in self._sent_to.items() if name in names]
         self.on_closed(source, len(self._links) == 1)
         del self._links[name]
-        self._asked_by = {id: asked for id, asked in self._asked_by.items() if asked[0] != name}
+        self._asked_by = {id: asked for id, asked in self._asked_by.items() if asked.server != name}
         for id in gone:
             self._sent_to[id].discard(name)
             if self._sent_to[id]:
