@@ -33,13 +33,31 @@ class Catalog:
 
     def __init__(self) -> None:
         self._entries: dict[str, CatalogEntry] = {}
+        self._told: dict[str, Mapping[str, Any]] = {}
+        """What the server says about each entry."""
 
     def find(self, name: str) -> CatalogEntry | None:
         return self._entries.get(name)
 
-    def server_of_uri(self, uri: str) -> str | None:
-        """The server whose template fits a URI."""
-        return next((each.server for each in self._entries.values() if template_fits(each.name, uri)), None)
+    def told(self, name: str) -> Mapping[str, Any]:
+        """What the server of an entry says about it."""
+        return self._told.get(name, {})
+
+    def has_own_name(self, name: str) -> bool:
+        """Whether a server has an entry of this name, which clients know by another one."""
+        return any(each.name == name and known != name for known, each in self._entries.items())
+
+    def find_uri(self, uri: str) -> CatalogEntry | None:
+        """The server whose template fits a URI, and the URI there. None if the templates of several servers fit.
+
+        The attack: a server lists a template that fits the URIs of another one, and gets its requests.
+        """
+        found = {
+            CatalogEntry(each.server, uri.removeprefix(known.removesuffix(each.name)))
+            for known, each in self._entries.items()
+            if template_fits(known, uri)
+        }
+        return found.pop() if len(found) == 1 else None
 
     def known_as(self, server: str, name: str) -> str:
         """The client's name for a server's entry."""
@@ -57,13 +75,14 @@ class Catalog:
         }
         names = Counter(name for entries in by_name.values() for name in entries)
         self._entries.clear()
+        self._told.clear()
         shown = []
         for server, entries in by_name.items():
             for name, each in reversed(entries.items()):
                 known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
                 while known in self._entries:
                     known += "_"
-                self._entries[known] = CatalogEntry(server, name)
+                self._entries[known], self._told[known] = CatalogEntry(server, name), each
                 shown.append(each if known == name else {**each, key: known})
         return shown
 
@@ -132,14 +151,23 @@ class Catalogs:
         for kind, name in named(message):
             if (entry := self._by_list[kind].find(name)) is not None:
                 return entry.server
-        if message.method in BY_URI:
-            return self._by_list["resources/templates/list"].server_of_uri(str(message.params.get("uri")))
-        return None
+        return None if (found := self._by_template(message)) is None else found.server
+
+    def _by_template(self, message: Message) -> CatalogEntry | None:
+        """Where a URI leads that no server listed, by the templates."""
+        uri = str(message.params.get("uri"))
+        if message.method not in BY_URI or self._by_list["resources/list"].has_own_name(uri):
+            return None  # several servers list this URI, each under another one
+        return self._by_list["resources/templates/list"].find_uri(uri)
+
+    def listed(self, message: Message) -> Mapping[str, Any]:
+        """What its server says about the target of a message."""
+        return next((told for kind, name in named(message) if (told := self._by_list[kind].told(name))), {})
 
     def with_own_name(self, message: Message) -> Message:
         """The message with the server's own name for its target."""
         for kind, name in named(message):
-            entry = self._by_list[kind].find(name)
+            entry = self._by_list[kind].find(name) or self._by_template(message)
             if entry is None or entry.name == name:
                 continue
             if message.method == "completion/complete":

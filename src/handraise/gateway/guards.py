@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Any, Final
 
 from handraise.desks import Decision, Waiting
@@ -18,7 +19,7 @@ from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import result_type
-from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, folded
+from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, fits, folded
 from handraise.policy.tables import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
@@ -28,6 +29,7 @@ _REASKS: Final = 3
 
 
 _LONGEST_NAME: Final = 60
+NOTHING_FILLED_IN: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,12 @@ def question_for(
     names: Iterable[str],
     arguments: Mapping[str, Any],
     annotations: Mapping[str, Any] | None,
+    defaults: Mapping[str, Any] | None = NOTHING_FILLED_IN,
 ) -> GuardQuestion | None:
     """The question of the first rule that applies to a call; None when none does.
 
-    `names` are the server's name and the client's name for the tool.
+    `names` are the server's name and the client's name for the tool. `defaults` are the values that the server fills in
+    for missing arguments; None if they are unknown.
     """
     names = tuple(names)
     for rule in rules:
@@ -140,6 +144,7 @@ def question_for(
             continue
         for name in names:
             guard, count = rule.counting(name, arguments)
+            guard = _filled_in(guard, arguments, defaults)
             if rule.is_about(name, annotations):
                 _require_one_meaning(rule, arguments)
             if (question := guard.applies(name, annotations, arguments, count)) is not None:
@@ -148,6 +153,24 @@ def question_for(
                 )
                 return GuardQuestion(rule, guard, name, arguments, count, named)
     return None
+
+
+def _filled_in(guard: Guard, arguments: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> Guard:
+    """The guard without its patterns for missing arguments to which the server's own defaults fit.
+
+    The attack: a call leaves out `env`, and the server takes "production". Unknown defaults may be anything.
+    """
+    filled = None if defaults is None else {folded(name): value for name, value in defaults.items()}
+    missing = [name for name in guard.arguments if name not in arguments]
+    fitting = {
+        name
+        for name in missing
+        if filled is None
+        or (folded(name) in filled and fits({name: filled[folded(name)]}, name, guard.arguments[name]))
+    }
+    return replace(
+        guard, arguments={name: each for name, each in guard.arguments.items() if name not in fitting}
+    )
 
 
 def _headline(rule: GuardRule, server: str, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -230,19 +253,40 @@ class ToolHints:
     """The annotations of tools, as servers listed them."""
 
     def __init__(self) -> None:
-        self._said: dict[str, dict[str, Any]] = {}
+        self._listed: dict[str, dict[str, Any]] = {}
 
     def note(self, message: Message) -> None:
         """Remember the annotations in a list of tools."""
         tools = (message.result or {}).get("tools")
         for tool in tools if isinstance(tools, list) else []:
             if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-                said = tool.get("annotations")
-                self._said[name] = said if isinstance(said, dict) else {}
+                self._listed[name] = {key: tool.get(key) for key in ("annotations", "inputSchema")}
 
-    def of(self, tool: str) -> Mapping[str, Any] | None:
-        """A tool's annotations; None when it was not listed."""
-        return self._said.get(tool)
+    def of(self, tool: str, listed: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+        """A tool's annotations; None when it was not listed.
+
+        `listed`: what the server of this very call says about it, if that is known. The attack: behind a gateway with
+        several servers, a server lists a tool as harmless, and another server has the tool of this name by now.
+        """
+        known = self._listed.get(tool) if listed is None else listed
+        return None if known is None else _members(known, "annotations")
+
+    def defaults(self, tool: str, listed: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+        """The values that the server fills in for missing arguments; None when the tool was not listed."""
+        known = self._listed.get(tool) if listed is None else listed
+        if not known:
+            return None
+        properties = _members(_members(known, "inputSchema"), "properties")
+        return {
+            name: each["default"]
+            for name, each in properties.items()
+            if isinstance(each, dict) and "default" in each
+        }
+
+
+def _members(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = of.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 class GuardDesk(OurDesk):

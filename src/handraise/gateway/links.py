@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from handraise.gateway.messages import SERVER_FAULT, Message, error_response
@@ -17,6 +17,8 @@ class Destination(NamedTuple):
 
     source: Source
     message: Message
+    listed: Mapping[str, Any] | None = None
+    """The tool as this server listed it; None if the link keeps no lists."""
 
 
 class Link(Protocol):

@@ -282,7 +282,11 @@ class Relay:
                 return None
             names = dict.fromkeys((name_of(place.message), call.name))
             server = place.source.upstream.name
-            asked = question_for(rules, server, names, call.arguments, self._hints.of(call.name))
+            said, defaults = (
+                self._hints.of(call.name, place.listed),
+                self._hints.defaults(call.name, place.listed),
+            )
+            asked = question_for(rules, server, names, call.arguments, said, defaults)
             if asked is None:
                 return refusal_unguarded(call) if again else None
             asked.rule.quiet.require_over(self.person.key, asked.tool)

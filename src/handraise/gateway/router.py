@@ -180,9 +180,10 @@ class ServerRouter:
     async def locate(self, message: Message) -> Destination | None:
         self._note_envelope(message)
         name = await self._found(message)
-        return (
-            None if name is None else Destination(self._sources[name], self._catalogs.with_own_name(message))
-        )
+        if name is None:
+            return None
+        own_name, listed = self._catalogs.with_own_name(message), self._catalogs.listed(message)
+        return Destination(self._sources[name], own_name, listed)
 
     async def _found(self, message: Message) -> str | None:
         """The server that a message is for. If it is unknown, ask all servers for their lists first."""

@@ -212,9 +212,7 @@ class Guard:
             return "It is for other tools."
         if not matches(self.hint, annotations):
             return f"It is for tools that {MEANING[self.hint]}, and this one says otherwise."
-        if unlike := [
-            name for name, pattern in self.arguments.items() if not _fits(arguments, name, pattern)
-        ]:
+        if unlike := [name for name, pattern in self.arguments.items() if not fits(arguments, name, pattern)]:
             return f"It is for other values of {', '.join(unlike)}."
         if self.above is not None and count is not None and count <= self.above:
             return f"It asks above {count_of(self.above)}, and this is about {count_of(count)}."
@@ -286,7 +284,7 @@ def same_text(typed: object, wanted: str) -> bool:
 _SEPARATED: Final = re.compile(r"(?<=\d)[,. '\u00a0\u202f](?=\d{3})")
 
 
-def _fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
+def fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
     """Whether an argument may match; one element of a list is enough.
 
     The attack: the guard reads a value in another way than the server. Servers change case and blanks, parse JSON in
