@@ -34,6 +34,7 @@ from handraise.gateway.json_text import plain
 from handraise.gateway.messages import Message
 from handraise.gateway.peers import Peer
 from handraise.questions import Accepted, Cancelled, FormQuestion, Question
+from handraise.secrets import scan_answer
 from handraise.wire import parse_answer
 
 if TYPE_CHECKING:
@@ -183,7 +184,8 @@ class ClientDesk:
     def own_result(self, decision: Decision) -> dict[str, Any] | None:
         """The client's own result, if it is the decision, so that it can be passed on unchanged.
 
-        Content that does not answer the question was not judged, so it is left out.
+        Content that does not answer the question was not judged, so it is left out. So are unknown members, and a
+        `_meta` with a secret in it: only the content was searched.
         """
         result = self._result
         if (
@@ -193,9 +195,10 @@ class ClientDesk:
             or result.get("action") != decision.answer.action
         ):
             return None
+        known = {"action"} if _holds_secret(result.get("_meta")) else {"action", "_meta"}
         if isinstance(decision.answer, Accepted) and decision.answer.data is not None:
-            return result
-        return {name: value for name, value in result.items() if name != "content"}
+            known.add("content")
+        return {name: value for name, value in result.items() if name in known}
 
     async def put(self, waiting: Waiting) -> Decision:
         if waiting.passkey:  # a client cannot accept it
@@ -308,6 +311,12 @@ def _decision(question: Question, raw: object) -> Decision:
         why = f"the client sent no answer ({error.rule})"
         return Decision(Cancelled(), by="agent", desk=CLIENT, reason=why, refusal="answer")
     return Decision(desk_answer(answer.action, answer.content), desk=CLIENT)
+
+
+def _holds_secret(beside: object) -> bool:
+    """Whether what came beside an answer holds a secret, however deep."""
+    text = json.dumps(plain(beside), ensure_ascii=False)
+    return any(finding.tier == 1 for finding in scan_answer({"_meta": text}))
 
 
 def is_too_long(answer: object) -> bool:

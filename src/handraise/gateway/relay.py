@@ -545,16 +545,15 @@ def _answers(message: Message) -> dict[str, dict[str, Any]]:
 
 def _why_kept(message: Message) -> str | None:
     """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
-    answers = _answers(message).values()
-    contents = [plain(each["content"]) for each in answers if each.get("content") is not None]
-    if any(is_too_long(each) for each in contents):
+    answers = [plain(each) for each in _answers(message).values()]
+    if any(is_too_long(each) for each in answers):
         return ANSWER_TOO_LONG
-    findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]
+    findings = [finding for each in answers for text in _texts(each) for finding in scan_answer(text)]
     return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None
 
 
 def _texts(value: object, name: str = "") -> Iterator[dict[str, object]]:
-    """The values in the content of an answer, however deep, each with its name."""
+    """The values in an answer, however deep, each with its name."""
     if isinstance(value, dict):
         for inner, each in value.items():
             yield from _texts(each, inner)
