@@ -206,12 +206,14 @@ class Site:
         return StreamingResponse(self._news(session), media_type="text/event-stream")
 
     async def _news(self, session: DeskSession) -> AsyncIterator[str]:
-        """An event with the names of all that waits, now and at every change, until the desk closes.
+        """An event with the names of all that waits, now and at every change, until the desk closes or they sign out.
 
         It carries names only; a page that wants to show more loads it as a page.
         """
         async with aclosing(_changes(self._queue, self._closing)) as changes:
             async for changed in changes:
+                if self._sessions.find(session.cookie, session.place) is None:
+                    return
                 here = [self._lookup.handle(one) for one in self._lookup.waiting(session)]
                 yield f"event: waiting\ndata: {json.dumps(here)}\n\n" if changed else ": still here\n\n"
 
