@@ -117,6 +117,12 @@ def is_this_computer(url: str) -> bool:
     return link is not None and link.host in _THIS_COMPUTER
 
 
+def site_of(url: str) -> str:
+    """The registrable domain of a URL, or its host if it has none."""
+    link = _require(url)
+    return link.domain or link.host
+
+
 def host_of(url: str) -> str:
     """The host and port of a URL, as a person reads them."""
     link = _require(url)
@@ -223,6 +229,8 @@ def _may_verify(key: Mapping[str, Any], algorithm: object) -> bool:
 
 
 _PATIENCE: Final = 10.0
+_WHOLE: Final = 30.0
+"""Seconds for a whole response. The attack: one byte of it comes every nine seconds."""
 _MOST_BYTES: Final = 1024 * 1024
 _MOST_ADDRESSES: Final = 4
 
@@ -257,8 +265,8 @@ async def _request(
     method: str, url: str, headers: Mapping[str, str], content: bytes | None, reach: AllowedAddresses
 ) -> tuple[int, bytes]:
     try:
-        addresses = await reach.addresses(url)
-        async with _client(reach) as client:
+        async with asyncio.timeout(_WHOLE), _client(reach) as client:
+            addresses = await reach.addresses(url)
             response = await _send(client, method, url, headers, content, addresses)
             body = bytearray()
             async for chunk in response.aiter_raw():  # a few packed bytes could be gigabytes
@@ -267,6 +275,8 @@ async def _request(
                     raise AccountError(f"{url} answers without end")
     except SetupError as error:
         raise AccountError(str(error)) from None
+    except TimeoutError:
+        raise AccountError(f"{url} takes too long to answer") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise AccountError(f"{url} cannot be reached: {type(error).__name__}") from None
     return response.status_code, bytes(body)

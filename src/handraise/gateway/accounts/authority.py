@@ -41,9 +41,13 @@ async def find_protection(url: str, challenge: Challenge, reach: AllowedAddresse
     """How the server at a URL is protected. A server without metadata is its own authorization server."""
     for place in metadata_urls(url, challenge.metadata_url):
         try:
-            return parse_protection(url, await fetch(place, reach), challenge)
+            found = parse_protection(url, await fetch(place, reach), challenge)
         except NotThere:
             continue
+        if resource_of(url) != found.resource and place not in metadata_urls(url, None):
+            # The attack: one of several servers on a host asks for tokens that are good for all of them.
+            raise AccountError(f"{place} speaks of more than {url}, and is not where its host publishes")
+        return found
     parts = urlsplit(url)
     return Protection(f"{parts.scheme}://{parts.netloc}", resource_of(url), challenge.scopes)
 
