@@ -84,7 +84,7 @@ def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     from handraise.trace.masks import Masks  # imports all rules about secrets
 
     looked_at = {name: _ends(value) for name, value in arguments.items()}
-    masks = Masks(longest=sys.maxsize)  # long values are cut here
+    masks = Masks(longest=sys.maxsize, by_words=True)  # long values are cut here
     shown = {name: masks.mask({name[:_NAMED]: value}) for name, value in looked_at.items()}
     return {
         known: arguments[name] if value == looked_at[name] else value
@@ -251,7 +251,9 @@ class Guard:
 
     def _message(self, tool: str, arguments: Mapping[str, Any], count: int | None) -> str:
         headline = fill_sentence(self.message, arguments, count)
-        return compose_message(headline, tool, arguments, self.consequence, self.if_declined)
+        # First those that the guard looks at. The attack: a dozen others push them out of sight.
+        looked_at = {name: arguments[name] for name in (*self.arguments, self.typed) if name in arguments}
+        return compose_message(headline, tool, looked_at | {**arguments}, self.consequence, self.if_declined)
 
     def _form(self, arguments: Mapping[str, Any], count: int | None) -> Form[Any]:
         wanted = self.to_type(arguments, count)
