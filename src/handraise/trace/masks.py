@@ -71,8 +71,8 @@ _MAX_NAMES: Final = 1000
 class Masks:
     """Masks the messages of one connection, in the order in which they cross. Texts above `longest` are cut.
 
-    `by_words`: of a text, only the words that are a secret by themselves are masked, if no secret is left then. Somebody
-    who is asked about a call needs that. The attack: a key at the end of a command hides the whole command.
+    `by_words`: of a text, only the words that are a secret by themselves are masked, if no secret is left then.
+    Somebody who is asked about a call needs that. The attack: a key at the end of a command hides the whole command.
     """
 
     def __init__(self, *, longest: int = MAX_TEXT, by_words: bool = False) -> None:

@@ -147,6 +147,10 @@ class OwnUserOnly:
     Each connection is checked once, before its first request passes: finding its user takes milliseconds. The user of a
     socket does not change. A program that hands its socket on could as well pass messages on. A connection that was
     refused is checked again for each request.
+
+    The attack: a web page has the person's browser fetch this address, and the browser would count as a client from
+    then on and reach the desk no more. A page cannot post here, nor send the header of a session: its `Origin` would
+    be refused.
     """
 
     def __init__(self, app: Application, access: AccessCheck) -> None:
@@ -155,6 +159,9 @@ class OwnUserOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         facts = scope.get(CONNECTION, {})
+        if scope["method"] != "POST" and not _values(scope, b"mcp-session-id"):
+            await reply(send, 405, b"", b"text/plain")
+            return
         if facts.get(_OWN) is not True:
             facts[_OWN] = await asyncio.to_thread(self._is_own, scope)
         if facts[_OWN] is True:
