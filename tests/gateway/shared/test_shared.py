@@ -255,3 +255,11 @@ async def _read(http: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> 
     async with http.stream("GET", url, headers={**headers, "accept": "text/event-stream"}) as reply:
         assert reply.status_code == 200
         await reply.aread()
+
+
+async def test_the_page_behind_a_link_says_whose_desk_it_opens(tmp_path: Path) -> None:
+    """Otherwise somebody who sends their own link to another person has their questions answered."""
+    async with team(tmp_path) as shared, aclosing(Browser(shared)) as browser:
+        shared.people.add("eve")
+        page = await browser.get((await browser.get(shared.invitation("eve"))).headers["location"])
+        assert "This opens the desk of eve." in re.sub(r"<[^>]+>", "", page.text)
