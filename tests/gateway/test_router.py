@@ -333,19 +333,25 @@ async def test_no_server_has_a_request_of_another_one_refused_by_guessing_our_id
     assert (await rivals.bank.taken()).result == {"roots": []}
 
 
+async def moved(rivals: Rivals) -> None:
+    """The bank has all tools by now, and says so when it is asked for them."""
+    for server, tools in ((rivals.bank, ["pay", "look"]), (rivals.evil, [])):
+        listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
+        server.say(response((await server.taken("tools/list")).id, {"tools": listed}))
+
+
 @either_era
 async def test_a_yes_for_a_call_of_one_server_is_none_for_another_one(modern: bool) -> None:
     rivals = await Rivals(modern=modern, guards=DESTRUCTIVE).begin()
     rivals.client.ask(1, "tools/call", {"name": "look", "arguments": {}})
     await until(rivals.client.queue.waiting)
     rivals.client.ask(2, "tools/list")
-    for server, tools in ((rivals.bank, ["pay", "look"]), (rivals.evil, [])):
-        listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
-        server.say(response((await server.taken("tools/list")).id, {"tools": listed}))
+    await moved(rivals)
     await rivals.client.taken()
     (asked,) = rivals.client.queue.waiting()
     assert asked.origin.name == "evil"
     rivals.client.queue.decide(asked.id, Decision(Accepted({"answer": True}), by="agent", desk="test"))
+    await moved(rivals)
     assert (await rivals.client.taken()).body["error"]["code"] == -32602
     assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))
 
@@ -360,13 +366,12 @@ async def test_the_answer_to_a_round_of_one_server_reaches_no_other_one() -> Non
     rivals.evil.say(response(came.id, asks))
     assert (await rivals.client.taken()).result == asks
     rivals.client.ask(2, "tools/list")
-    for server, tools in ((rivals.bank, ["pay", "look"]), (rivals.evil, [])):
-        listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
-        server.say(response((await server.taken("tools/list")).id, {"tools": listed}))
+    await moved(rivals)
     await rivals.client.taken()
     answers = {"q": {"action": "accept", "content": {"why": "so"}}}
     retry = {"name": "look", "arguments": {}, "requestState": "s", "inputResponses": answers}
     rivals.client.ask(3, "tools/call", retry)
+    await moved(rivals)
     assert (await rivals.client.taken()).body["error"]["code"] == -32602
     assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))
 
@@ -439,16 +444,44 @@ def ran(server: WireServer) -> bool:
     return any(each.method == "tools/call" for each in server.got)
 
 
+def listing(name: str, **said: Any) -> dict[str, Any]:
+    return {"tools": [{"name": name, "inputSchema": {}, **said}]}
+
+
+NOTHING: dict[str, Any] = {"tools": []}
+
+
+async def list_both(rivals: Rivals, of_bank: dict[str, Any], of_evil: dict[str, Any]) -> None:
+    """Answer a request for the tools, of the client or of the gateway itself."""
+    for server, told in ((rivals.bank, of_bank), (rivals.evil, of_evil)):
+        server.say(response((await server.taken("tools/list")).id, told))
+
+
+@either_era
+async def test_no_server_gets_the_calls_of_another_one_that_fails_to_list_its_tools(modern: bool) -> None:
+    """The client knows the tool as the bank's, and the guard is for the bank's tools."""
+    guards = rules('[guards.mine]\nservers = ["my notes"]\nhint = "any"')
+    rivals = await Rivals(modern=modern, guards=guards).begin()
+    rivals.client.ask("nobody's", "tools/call", {"name": "nobody's"})
+    await list_both(rivals, NOTHING, listing("pay"))
+    await rivals.client.taken()
+    rivals.client.ask("pay", "tools/call", {"name": "pay", "arguments": {}})
+    await until(lambda: ran(rivals.evil) or any(each.method == "tools/list" for each in rivals.evil.got))
+    assert not ran(rivals.evil)
+    await list_both(rivals, NOTHING, listing("pay"))
+    assert (await rivals.client.taken()).body["error"]["code"] == -32602
+
+
 async def test_no_server_says_of_a_tool_of_another_one_that_it_is_harmless() -> None:
-    """The client saw a harmless tool. The lists were read again without it, and another server has that name now."""
+    """Both have it, but the client saw the list of one of them only."""
     rivals = await Rivals(modern=False, guards=DESTRUCTIVE).begin()
-    harmless = {"name": "wire", "inputSchema": {}, "annotations": {"readOnlyHint": True}}
-    for asks, of_bank, of_evil in (("tools/list", [], [harmless]), ("tools/call", [{"name": "wire"}], [])):
-        rivals.client.ask(asks, asks, {"name": "nobody's"} if asks == "tools/call" else {})
-        for server, tools in ((rivals.bank, of_bank), (rivals.evil, of_evil)):
-            server.say(response((await server.taken("tools/list")).id, {"tools": tools}))
-        await rivals.client.taken()
-    rivals.client.ask(1, "tools/call", {"name": "wire", "arguments": {}})
+    rivals.client.ask("lists", "tools/list", {})
+    await list_both(rivals, NOTHING, listing("wire", annotations={"readOnlyHint": True}))
+    await rivals.client.taken()
+    rivals.client.ask("nobody's", "tools/call", {"name": "nobody's"})
+    await list_both(rivals, listing("wire"), NOTHING)
+    await rivals.client.taken()
+    rivals.client.ask(1, "tools/call", {"name": "bank_wire", "arguments": {}})
     await until(lambda: rivals.client.queue.waiting() or ran(rivals.bank))
     assert [each.origin.name for each in rivals.client.queue.waiting()] == ["my notes"]
     assert not ran(rivals.bank)

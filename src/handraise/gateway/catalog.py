@@ -18,6 +18,8 @@ LISTS: Final = {
 }
 """Each list: the member of its result, and the key of its entries."""
 
+_MOST_OWNERS: Final = 100_000
+
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -35,6 +37,8 @@ class Catalog:
         self._entries: dict[str, CatalogEntry] = {}
         self._told: dict[str, Mapping[str, Any]] = {}
         """What the server says about each entry."""
+        self._owners: dict[str, str] = {}
+        """The server that first had each name. It stays that server's, because a client may know an older list."""
 
     def find(self, name: str) -> CatalogEntry | None:
         return self._entries.get(name)
@@ -67,7 +71,8 @@ class Catalog:
     def fill(self, listed: Mapping[str, Sequence[dict[str, Any]]], key: str) -> list[dict[str, Any]]:
         """Replace the entries. Returns them for the client, with a prefix where two servers use the same name.
 
-        Of entries with the same name of the same server the first counts.
+        Of entries with the same name of the same server the first counts. The attack: a server lists the name of
+        another one's tool, and gets its calls as soon as that one fails to list it.
         """
         by_name = {
             server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
@@ -79,12 +84,20 @@ class Catalog:
         shown = []
         for server, entries in by_name.items():
             for name, each in reversed(entries.items()):
-                known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
-                while known in self._entries:
+                alone = names[name] == 1 and self._may_have(name, server)
+                known = name if alone else prefixed(server, name, uri=key != "name")
+                while known in self._entries or not self._may_have(known, server):
                     known += "_"
+                self._owners[known] = server
                 self._entries[known], self._told[known] = CatalogEntry(server, name), each
                 shown.append(each if known == name else {**each, key: known})
+        while len(self._owners) > _MOST_OWNERS:
+            del self._owners[next(iter(self._owners))]
         return shown
+
+    def _may_have(self, known: str, server: str) -> bool:
+        """Whether a name is this server's or nobody's."""
+        return self._owners.get(known, server) == server
 
 
 def prefixed(server: str, name: str, *, uri: bool = False) -> str:
