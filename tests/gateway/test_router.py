@@ -485,3 +485,18 @@ async def test_no_server_says_of_a_tool_of_another_one_that_it_is_harmless() -> 
     await until(lambda: rivals.client.queue.waiting() or ran(rivals.bank))
     assert [each.origin.name for each in rivals.client.queue.waiting()] == ["my notes"]
     assert not ran(rivals.bank)
+
+
+@pytest.mark.shows("W7")
+async def test_a_silent_server_keeps_nobody_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.router._PATIENCE", 0.2)
+    rivals = await Rivals(modern=False).begin()
+    rivals.client.ask("lists", "tools/list", {})
+    rivals.bank.say(response((await rivals.bank.taken("tools/list")).id, listing("pay")))
+    late = await rivals.evil.taken("tools/list")
+    assert (await rivals.client.taken()).result == listing("pay")
+    rivals.evil.say(response(late.id, listing("pay")))
+    assert rivals.client.got == []
+    came = await rivals.called(1, rivals.bank, "pay")
+    rivals.bank.say(response(came.id, DONE))
+    assert (await rivals.client.taken()).result == DONE
