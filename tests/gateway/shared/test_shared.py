@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import httpx2
@@ -263,3 +263,22 @@ async def test_the_page_behind_a_link_says_whose_desk_it_opens(tmp_path: Path) -
         shared.people.add("eve")
         page = await browser.get((await browser.get(shared.invitation("eve"))).headers["location"])
         assert "This opens the desk of eve." in re.sub(r"<[^>]+>", "", page.text)
+
+
+async def test_one_person_follows_the_desk_with_a_few_pages_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.desks.web.site._MOST_STREAMS", 2)
+    async with team(tmp_path) as shared, AsyncExitStack() as browsers:
+        following = []
+        for name in ("ann", "ann", "bob"):
+            shared.people.add(name)
+            browser = await browsers.enter_async_context(aclosing(Browser(shared)))
+            assert await browser.sign_in(shared.invitation(name)) == 303
+            following += [asyncio.create_task(browser.get(f"{browser.inbox}events")) for _ in range(2)]
+            done, _ = await asyncio.wait(following, timeout=0.5)
+        assert [each.done() for each in following] == [False, False, True, True, False, False]
+        assert {each.result().status_code for each in done} == {204}
+        for each in following:
+            each.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
