@@ -176,7 +176,7 @@ def _filled_in(guard: Guard, arguments: Mapping[str, Any], defaults: Mapping[str
 def _headline(rule: GuardRule, server: str, tool: str, arguments: Mapping[str, Any]) -> str:
     """Who asks: the user's own rule, and not the server. A tool's name must not go on in the rule's name."""
     called = f"{for_line(tool, limit=_LONGEST_NAME)}({'...' if arguments else ''})"
-    return f"Your rule {rule.name!r} asks before {server} calls {called}."
+    return f"Your rule {rule.name!r} asks before {for_line(server, limit=_LONGEST_NAME)} calls {called}."
 
 
 def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
