@@ -320,6 +320,7 @@ async def test_a_server_that_ends_before_the_yes_ends_the_call_and_not_as_ambigu
 ENV = {"inputSchema": {"type": "object", "properties": {"Env": {"type": "string", "default": "Production"}}}}
 
 
+@pytest.mark.shows("U3b")
 @pytest.mark.parametrize(
     ("listed", "asks"),
     [

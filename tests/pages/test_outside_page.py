@@ -138,6 +138,7 @@ async def test_an_outside_address_that_no_question_may_carry_is_refused() -> Non
     assert "pay.example" not in response.text
 
 
+@pytest.mark.shows("L7")
 async def test_a_webhook_about_one_visit_ends_no_other() -> None:
     house = House()
     page = OutsidePage("Pay", checkout, webhook_key=KEY)

@@ -380,6 +380,7 @@ async def test_a_kept_token_serves_no_other_registration_and_not_more_than_it_wa
     assert await ConnectPage(at(authority)).recall({"secret": "typed"}) is None
 
 
+@pytest.mark.shows("L8")
 @pytest.mark.parametrize("says_who_it_is", [False, True])
 @pytest.mark.parametrize(
     ("issuer", "authorization", "token", "is_usual"),
