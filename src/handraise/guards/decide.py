@@ -252,7 +252,8 @@ class Guard:
     def _message(self, tool: str, arguments: Mapping[str, Any], count: int | None) -> str:
         headline = fill_sentence(self.message, arguments, count)
         # First those that the guard looks at. The attack: a dozen others push them out of sight.
-        looked_at = {name: arguments[name] for name in (*self.arguments, self.typed) if name in arguments}
+        names = (*self.arguments, *([] if self.typed is None else [self.typed]))
+        looked_at = {name: arguments[name] for name in names if name in arguments}
         return compose_message(headline, tool, looked_at | {**arguments}, self.consequence, self.if_declined)
 
     def _form(self, arguments: Mapping[str, Any], count: int | None) -> Form[Any]:

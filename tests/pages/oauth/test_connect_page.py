@@ -416,4 +416,5 @@ def test_an_endpoint_sets_nothing_that_the_request_says(query: str) -> None:
     published = {"issuer": at, "authorization_endpoint": f"{at}/go?{query}", "token_endpoint": f"{at}/token"}
     with pytest.raises(AccountError, match="itself"):
         parse_metadata(at, published)
-    assert parse_metadata(at, {**published, "authorization_endpoint": f"{at}/go?tenant=7"})
+    own = f"{at}/go?tenant=7"
+    assert parse_metadata(at, {**published, "authorization_endpoint": own}).authorization_endpoint == own
