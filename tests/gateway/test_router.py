@@ -500,3 +500,14 @@ async def test_a_silent_server_keeps_nobody_from_the_others(monkeypatch: pytest.
     came = await rivals.called(1, rivals.bank, "pay")
     rivals.bank.say(response(came.id, DONE))
     assert (await rivals.client.taken()).result == DONE
+
+
+def test_a_server_with_many_names_makes_none_of_another_one_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.catalog._MOST_OWNED", 2)
+    catalog = Catalog()
+    catalog.fill({"bank": [{"name": "pay"}]}, "name")
+    catalog.fill({"evil": [{"name": str(number)} for number in range(50)]}, "name")
+    assert catalog.fill({"evil": [{"name": "pay"}, {"name": "1"}]}, "name") == [
+        {"name": "evil_pay"},
+        {"name": "1"},
+    ]

@@ -18,7 +18,8 @@ LISTS: Final = {
 }
 """Each list: the member of its result, and the key of its entries."""
 
-_MOST_OWNERS: Final = 100_000
+_MOST_OWNED: Final = 10_000
+"""Names of one server that are remembered. The attack: it lists so many that those of another one are forgotten."""
 
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -91,8 +92,10 @@ class Catalog:
                 self._owners[known] = server
                 self._entries[known], self._told[known] = CatalogEntry(server, name), each
                 shown.append(each if known == name else {**each, key: known})
-        while len(self._owners) > _MOST_OWNERS:
-            del self._owners[next(iter(self._owners))]
+        for server in by_name:
+            owned = [known for known, owner in self._owners.items() if owner == server]
+            for known in owned[:-_MOST_OWNED]:
+                del self._owners[known]
         return shown
 
     def _may_have(self, known: str, server: str) -> bool:
