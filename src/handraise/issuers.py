@@ -31,6 +31,9 @@ _LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 _PLAIN: Final = re.compile(r"[!$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]+")
 """The characters of a URL (RFC 3986) but for `#`: no blanks, no control characters, nothing that needs encoding."""
 
+_LONGEST: Final = 4096
+"""Characters of a URL. Errors and the log repeat it."""
+
 Network: TypeAlias = IPv4Network | IPv6Network
 Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
 """The addresses of a host. OSError when there are none."""
@@ -117,6 +120,14 @@ def is_this_computer(url: str) -> bool:
     return link is not None and link.host in _THIS_COMPUTER
 
 
+def shortened(value: object) -> str:
+    """A value of an outsider for an error and the log. The attack: a name of a megabyte in every error."""
+    return repr(value[:_SHOWN] if isinstance(value, str) else value)[: 2 * _SHOWN]
+
+
+_SHOWN: Final = 200
+
+
 def site_of(url: str) -> str:
     """The registrable domain of a URL, or its host if it has none."""
     link = _require(url)
@@ -132,14 +143,14 @@ def host_of(url: str) -> str:
 def _require(url: object) -> ParsedUrl:
     link = _parse(url)
     if link is None:
-        raise SetupError(f"{url!r} is no address of an authorization server")
+        raise SetupError(f"{shortened(url)} is no address of an authorization server")
     if link.parts.scheme != "https:" and not (link.parts.scheme == "http:" and link.host in _THIS_COMPUTER):
-        raise SetupError(f"an authorization server is reached by https only, not at {url!r}")
+        raise SetupError(f"an authorization server is reached by https only, not at {shortened(url)}")
     return link
 
 
 def _parse(url: object) -> ParsedUrl | None:
-    if not isinstance(url, str) or not _PLAIN.fullmatch(url):
+    if not isinstance(url, str) or len(url) > _LONGEST or not _PLAIN.fullmatch(url):
         return None
     written = read_written(url)
     link = parse_url(written)

@@ -17,6 +17,7 @@ from handraise.errors import AccountError
 from handraise.gateway.accounts.authority import find_authority, find_protection, parse_protection
 from handraise.gateway.accounts.own_account import Challenge
 from handraise.issuers import ANYWHERE, PUBLIC
+from handraise.pages.oauth.discovery import parse_metadata
 from handraise.site.listener import Listener
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
@@ -112,3 +113,20 @@ async def published() -> AsyncIterator[Listener]:
         yield listener
     finally:
         await listener.stop()
+
+
+@pytest.mark.parametrize(
+    "long", ["x" * 1_000_000, ["x" * 1_000_000], {"x" * 1_000_000: 1}], ids=["text", "list", "object"]
+)
+def test_an_error_repeats_no_long_name(long: Any) -> None:
+    """Each would be a line of a megabyte in the log."""
+    at = "https://id.example"
+    published = {"issuer": at, "authorization_endpoint": long, "token_endpoint": long}
+    for fails in (
+        lambda: parse_protection(URL, {"resource": long}, Challenge()),
+        lambda: parse_metadata(at, {"issuer": long}),
+        lambda: parse_metadata(at, published),
+    ):
+        with pytest.raises(AccountError) as caught:
+            fails()
+        assert len(str(caught.value)) < 1_000

@@ -19,6 +19,7 @@ from handraise.issuers import (
     metadata_urls,
     post,
     resource_of,
+    shortened,
 )
 from handraise.pages.oauth.discovery import AnotherIssuer, Metadata, find_issuer
 from handraise.questions import Person
@@ -57,7 +58,7 @@ def parse_protection(url: str, published: dict[str, Any], challenge: Challenge) 
     resource, issuers = published.get("resource"), published.get("authorization_servers")
     asked = resource_of(url)
     if not isinstance(resource, str) or not covers(resource, asked):
-        raise AccountError(f"{url} publishes about another resource: {resource!r}")
+        raise AccountError(f"{url} publishes about another resource: {shortened(resource)}")
     if not isinstance(issuers, list) or not issuers or not isinstance(issuers[0], str):
         raise AccountError(f"{url} does not publish whose tokens it takes")
     offered = published.get("scopes_supported")

@@ -20,6 +20,7 @@ from handraise.issuers import (
     host_of,
     is_this_computer,
     require_secure_url,
+    shortened,
     site_of,
 )
 from handraise.vault import Secret
@@ -174,7 +175,7 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     issuer's site, or says in its answers who it is.
     """
     if published.get("issuer") != issuer:
-        raise AnotherIssuer(f"{issuer} publishes as another issuer: {published.get('issuer')!r}")
+        raise AnotherIssuer(f"{issuer} publishes as another issuer: {shortened(published.get('issuer'))}")
     endpoints: dict[str, str | None] = {}
     for name in _ENDPOINTS:
         value = published.get(name)
