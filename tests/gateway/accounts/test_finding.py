@@ -115,8 +115,11 @@ async def published() -> AsyncIterator[Listener]:
         await listener.stop()
 
 
+LONG = "x" * 1_000_000
+
+
 @pytest.mark.parametrize(
-    "long", ["x" * 1_000_000, ["x" * 1_000_000], {"x" * 1_000_000: 1}], ids=["text", "list", "object"]
+    "long", [LONG, [LONG], {LONG: 1}, f"https://id.example/{LONG}"], ids=["text", "list", "object", "url"]
 )
 def test_an_error_repeats_no_long_name(long: Any) -> None:
     """Each would be a line of a megabyte in the log."""
