@@ -24,6 +24,36 @@ _MOST_OWNED: Final = 10_000
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
+def read_by_guards(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """What guards read of a tool: its hints, and the default of each argument. A server may list gigabytes.
+
+    Of a default that is long, or no plain value, only that is kept: it may mean anything.
+    """
+    said, schema = tool.get("annotations"), tool.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return {
+        "annotations": {
+            name: value
+            for name, value in (said if isinstance(said, dict) else {}).items()
+            if isinstance(value, bool)
+        },
+        "defaults": {
+            name: each["default"] if _is_plain(each["default"]) else {}
+            for name, each in (properties if isinstance(properties, dict) else {}).items()
+            if isinstance(each, dict) and "default" in each
+        },
+    }
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | None) or (
+        isinstance(value, str) and len(value) <= _LONGEST_DEFAULT
+    )
+
+
+_LONGEST_DEFAULT: Final = 1000
+
+
 class CatalogEntry(NamedTuple):
     """The server of an entry, and its name there."""
 
@@ -90,7 +120,7 @@ class Catalog:
                 while known in self._entries or not self._may_have(known, server):
                     known += "_"
                 self._owners[known] = server
-                self._entries[known], self._told[known] = CatalogEntry(server, name), each
+                self._entries[known], self._told[known] = CatalogEntry(server, name), read_by_guards(each)
                 shown.append(each if known == name else {**each, key: known})
         for server in by_name:
             owned = [known for known, owner in self._owners.items() if owner == server]

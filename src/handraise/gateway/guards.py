@@ -17,6 +17,7 @@ from handraise.display import for_line
 from handraise.errors import CATEGORY, GuardRefused
 from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
+from handraise.gateway.catalog import read_by_guards
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, fits, folded
@@ -160,8 +161,9 @@ def _filled_in(guard: Guard, arguments: Mapping[str, Any], defaults: Mapping[str
 
     The attack: a call leaves out `env`, and the server takes "production". Unknown defaults may be anything.
     """
+    if not (missing := [name for name in guard.arguments if name not in arguments]):
+        return guard
     filled = None if defaults is None else {folded(name): value for name, value in defaults.items()}
-    missing = [name for name in guard.arguments if name not in arguments]
     fitting = {
         name
         for name in missing
@@ -260,7 +262,7 @@ class ToolHints:
         tools = (message.result or {}).get("tools")
         for tool in tools if isinstance(tools, list) else []:
             if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
-                self._listed[name] = {key: tool.get(key) for key in ("annotations", "inputSchema")}
+                self._listed[name] = read_by_guards(tool)
 
     def of(self, tool: str, listed: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
         """A tool's annotations; None when it was not listed.
@@ -269,24 +271,12 @@ class ToolHints:
         several servers, a server lists a tool as harmless, and another server has the tool of this name by now.
         """
         known = self._listed.get(tool) if listed is None else listed
-        return None if known is None else _members(known, "annotations")
+        return None if known is None else known.get("annotations", {})
 
     def defaults(self, tool: str, listed: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
         """The values that the server fills in for missing arguments; None when the tool was not listed."""
         known = self._listed.get(tool) if listed is None else listed
-        if not known:
-            return None
-        properties = _members(_members(known, "inputSchema"), "properties")
-        return {
-            name: each["default"]
-            for name, each in properties.items()
-            if isinstance(each, dict) and "default" in each
-        }
-
-
-def _members(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = of.get(name)
-    return value if isinstance(value, dict) else {}
+        return None if known is None else known.get("defaults")
 
 
 class GuardDesk(OurDesk):
