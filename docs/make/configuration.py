@@ -13,6 +13,7 @@ from typing import Final
 from docs.make.markdown import NOTICE, code, table
 
 from handraise import Handraise
+from handraise.policy.setting import Setting
 from handraise.policy.settings import SETTINGS
 
 SOURCE: Final = Path(__file__).parents[2] / "src" / "handraise"
@@ -66,12 +67,13 @@ def _page() -> Iterator[str]:
                     code(setting.key.rpartition(".")[2]),
                     "" if setting.default is None else code(json.dumps(setting.default)),
                     setting.accepts.allowed,
-                    setting.meaning + (" Your own file only." if setting.own_file_only else ""),
+                    setting.meaning + _where(setting),
                 )
                 for setting in settings
             ),
         )
     yield "*Your own file only*: a file in the working directory may come with a project, so it cannot set this key.\n"
+    yield "*In a project's file only lower* (or *higher*) than the default: it may only make things stricter.\n"
     yield "## Environment variables\n"
     yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in VARIABLES.items()))
     yield "Variables of the system that Handraise reads:\n"
@@ -85,6 +87,13 @@ def _page() -> Iterator[str]:
             for name, parameter in inspect.signature(Handraise).parameters.items()
         ),
     )
+
+
+def _where(setting: Setting) -> str:
+    """Whether a file in the working directory may set it."""
+    if setting.own_file_only:
+        return " Your own file only."
+    return "" if setting.stricter is None else f" In a project's file only {setting.stricter}."
 
 
 def option_meanings() -> dict[str, str]:

@@ -31,6 +31,9 @@ _LOOPBACK: Final = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 _PLAIN: Final = re.compile(r"[!$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]+")
 """The characters of a URL (RFC 3986) but for `#`: no blanks, no control characters, nothing that needs encoding."""
 
+_LONGEST: Final = 4096
+"""Characters of a URL. Errors and the log repeat it."""
+
 Network: TypeAlias = IPv4Network | IPv6Network
 Resolve: TypeAlias = Callable[[str, int], Awaitable[tuple[str, ...]]]
 """The addresses of a host. OSError when there are none."""
@@ -117,6 +120,20 @@ def is_this_computer(url: str) -> bool:
     return link is not None and link.host in _THIS_COMPUTER
 
 
+def shortened(value: object) -> str:
+    """A value of an outsider for an error and the log. The attack: a name of a megabyte in every error."""
+    return repr(value[:_SHOWN] if isinstance(value, str) else value)[: 2 * _SHOWN]
+
+
+_SHOWN: Final = 200
+
+
+def site_of(url: str) -> str:
+    """The registrable domain of a URL, or its host if it has none."""
+    link = _require(url)
+    return link.domain or link.host
+
+
 def host_of(url: str) -> str:
     """The host and port of a URL, as a person reads them."""
     link = _require(url)
@@ -126,14 +143,14 @@ def host_of(url: str) -> str:
 def _require(url: object) -> ParsedUrl:
     link = _parse(url)
     if link is None:
-        raise SetupError(f"{url!r} is no address of an authorization server")
+        raise SetupError(f"{shortened(url)} is no address of an authorization server")
     if link.parts.scheme != "https:" and not (link.parts.scheme == "http:" and link.host in _THIS_COMPUTER):
-        raise SetupError(f"an authorization server is reached by https only, not at {url!r}")
+        raise SetupError(f"an authorization server is reached by https only, not at {shortened(url)}")
     return link
 
 
 def _parse(url: object) -> ParsedUrl | None:
-    if not isinstance(url, str) or not _PLAIN.fullmatch(url):
+    if not isinstance(url, str) or len(url) > _LONGEST or not _PLAIN.fullmatch(url):
         return None
     written = read_written(url)
     link = parse_url(written)
@@ -223,6 +240,8 @@ def _may_verify(key: Mapping[str, Any], algorithm: object) -> bool:
 
 
 _PATIENCE: Final = 10.0
+_WHOLE: Final = 30.0
+"""Seconds for a whole response. The attack: one byte of it comes every nine seconds."""
 _MOST_BYTES: Final = 1024 * 1024
 _MOST_ADDRESSES: Final = 4
 
@@ -257,8 +276,8 @@ async def _request(
     method: str, url: str, headers: Mapping[str, str], content: bytes | None, reach: AllowedAddresses
 ) -> tuple[int, bytes]:
     try:
-        addresses = await reach.addresses(url)
-        async with _client(reach) as client:
+        async with asyncio.timeout(_WHOLE), _client(reach) as client:
+            addresses = await reach.addresses(url)
             response = await _send(client, method, url, headers, content, addresses)
             body = bytearray()
             async for chunk in response.aiter_raw():  # a few packed bytes could be gigabytes
@@ -267,6 +286,8 @@ async def _request(
                     raise AccountError(f"{url} answers without end")
     except SetupError as error:
         raise AccountError(str(error)) from None
+    except TimeoutError:
+        raise AccountError(f"{url} takes too long to answer") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise AccountError(f"{url} cannot be reached: {type(error).__name__}") from None
     return response.status_code, bytes(body)

@@ -269,3 +269,14 @@ def test_where_nothing_can_be_kept_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="Not a directory"):
         made.register()
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.shows("W9b")
+def test_a_browser_that_asks_for_many_challenges_takes_nobody_elses(site: Site) -> None:
+    use = site.answer()
+    signed = site.device.get(site.passkeys.begin_assertion(use))
+    flood = Use("answer", "another browser", BOB, answers=use.answers)
+    options = [site.passkeys.begin_assertion(flood) for _ in range(1_000)]
+    assert site.passkeys.finish_assertion(signed, use).name == "laptop"
+    with pytest.raises(PasskeyRefused, match="unknown"):
+        site.passkeys.finish_assertion(site.device.get(options[0]), flood)

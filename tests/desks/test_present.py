@@ -30,6 +30,7 @@ from handraise.questions import (
     Declined,
     FormQuestion,
     Origin,
+    Person,
     QuestionHints,
     field_reasons,
     with_reasons,
@@ -359,3 +360,21 @@ def test_what_had_to_be_typed_is_said_at_the_field_in_the_persons_language() -> 
 def test_the_label_of_a_single_answer_is_in_the_persons_language(field: Text | Choice, label: str) -> None:
     shown = present(form_question("Where?", Form.by_hand(field)), GERMAN)
     assert shown.fields[0].label.raw == label
+
+
+@pytest.mark.shows("S5", "W7")
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        ("npx shop --api-key sk-live-1", "npx …"),
+        ("'/opt/my shop/run'", "/opt/my shop/run"),
+        ("it's sk-live-1", ""),
+        ("https://ann:sk-live-1@shop.example:8443/mcp/sk-live-1?key=sk-live-1", "https://shop.example:8443"),
+    ],
+)
+def test_people_of_a_shared_gateway_see_no_key_of_its_operator(target: str, shown: str) -> None:
+    asked = replace(form_question(), origin=Origin("shop", target))
+    assert target in details(asked)
+    ann = replace(asked, person=Person("https://id.example", "ann", "token"))
+    assert "sk-live-1" not in details(ann)
+    assert present(ann).details[0][1][1] == UntrustedText(shown)

@@ -388,3 +388,26 @@ async def test_a_link_that_is_a_form_as_well_is_not_passed_on() -> None:
     question, more = BOTH_MODES[-1]
     client.server.say(error_response(came.id, -32042, "First", {"elicitations": [{**question, **more}]}))
     assert "password" not in str((await client.taken()).body)
+
+
+KEY = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.mark.shows("S4")
+@pytest.mark.parametrize("beside", [{"note": KEY}, {"_meta": {"deep": [{"er": KEY}]}}], ids=["note", "meta"])
+async def test_no_secret_leaves_beside_the_content_of_an_answer(beside: dict[str, Any]) -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    await asked(client)
+    await client.taken("elicitation/create")
+    client.say(response(99, {**YES, **beside}))
+    assert (await client.server.taken()).result == YES
+    client.ask(2, "tasks/update", {"taskId": "t", "inputResponses": {"q": {**YES, **beside}}})
+    assert "looks like a secret" in (await client.taken()).body["error"]["message"]
+
+
+async def test_what_a_client_says_about_its_answer_reaches_the_server() -> None:
+    client = await WireClient.begun(modern=False, behind=False)
+    await asked(client)
+    await client.taken("elicitation/create")
+    client.say(response(99, {**YES, "_meta": {"com.example/took": 7}}))
+    assert (await client.server.taken()).result == {**YES, "_meta": {"com.example/took": 7}}

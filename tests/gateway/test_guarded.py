@@ -315,3 +315,32 @@ async def test_a_server_that_ends_before_the_yes_ends_the_call_and_not_as_ambigu
     ended = (await client.taken()).result or {}
     assert "ended before it answered" in ended["content"][0]["text"]
     await until(lambda: not client.queue.waiting())
+
+
+ENV = {"inputSchema": {"type": "object", "properties": {"Env": {"type": "string", "default": "Production"}}}}
+
+
+@pytest.mark.shows("U3b")
+@pytest.mark.parametrize(
+    ("listed", "asks"),
+    [
+        ({"tools": [{"name": "deploy", **ENV}]}, True),
+        ({"tools": [{"name": "other", **ENV}]}, True),
+        ({"tools": [{"name": "deploy", "inputSchema": {"properties": {"env": {"default": "test"}}}}]}, False),
+        ({"tools": [{"name": "deploy", "inputSchema": {"properties": {"env": 7}}}]}, False),
+        ({"tools": [{"name": "deploy", "inputSchema": []}]}, False),
+    ],
+)
+async def test_an_argument_that_the_server_fills_in_does_not_pass_its_guard(listed: Any, asks: bool) -> None:
+    """The server takes production. If it never listed the tool, nobody knows what it takes."""
+    guards = rules('[guards.mine]\nhint = "any"\narguments = ["env=prod*"]')
+    client = await WireClient.begun(modern=False, behind=False, guards=guards)
+    client.ask(1, "tools/list")
+    client.server.say(response((await client.server.taken("tools/list")).id, listed))
+    await client.taken()
+    client.ask(2, "tools/call", {"name": "deploy", "arguments": {"version": "7"}})
+    await until(
+        lambda: client.queue.waiting() or any(each.method == "tools/call" for each in client.server.got)
+    )
+    assert bool(client.queue.waiting()) is asks
+    await client.leave()

@@ -481,3 +481,13 @@ async def test_after_a_no_there_is_a_pause(revision: Revision, no: Line) -> None
     assert "is not asked again for 60 seconds" in text_of(found[1])
     assert ran == []
     assert len(seen.desk.seen) == (1 if no.action == "decline" else 4)
+
+
+def test_the_name_of_a_server_adds_no_lines_to_what_a_rule_says() -> None:
+    """A configuration may come with a project, too."""
+    found = asked("[guards.a]\nhint = 'any'", {}, "shop\n\nTool: look\x1b[2J")
+    assert found is not None
+    first, nothing, *_ = found.question.message.split("\n")
+    assert first.startswith("Your rule 'a' asks before shop⟨U+000A⟩")
+    assert nothing == ""
+    assert "\x1b" not in found.question.message

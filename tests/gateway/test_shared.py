@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests.gateway.teams import Browser, handles, questions, team
 from tests.gateway.test_holding import ended, ticket_in
@@ -221,3 +223,62 @@ def test_without_people_only_this_computer_is_served(host: str) -> None:
 def test_a_shared_gateway_is_found_under_https(url: str) -> None:
     with pytest.raises(SetupError, match="https"):
         Sharing(url, issuer="https://id.example")
+
+
+async def test_open_streams_of_somebody_who_was_taken_out_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.gateway.serve_shared._RECHECK", 0.1)
+    async with team(tmp_path) as shared, httpx2.AsyncClient() as http, aclosing(Browser(shared)) as browser:
+        tokens = {name: shared.people.add(name) for name in ("ann", "bob")}
+        following = {}
+        for name, token in tokens.items():
+            session = (await shared.post(token, HELLO)).headers["mcp-session-id"]
+            headers = {"authorization": f"Bearer {token}", "mcp-session-id": session}
+            following[name] = asyncio.create_task(_read(http, f"{shared.url}/mcp", headers))
+        assert await browser.sign_in(shared.invitation("ann")) == 303
+        desk = asyncio.create_task(browser.get(f"{browser.inbox}events"))
+        async with shared.client(Revision.JULY_2026, tokens["bob"]) as bob:
+            await bob.call_tool("delete", {"title": "plans"})
+            await questions(shared.queue, 1)
+            assert not following["ann"].done()
+            assert not desk.done()
+            shared.people.remove("ann")
+            await asyncio.wait_for(following["ann"], 5)
+            await bob.call_tool("delete", {"title": "more plans"})  # the desk looks at every change
+            assert (await asyncio.wait_for(desk, 5)).text.count('"') == 0
+        assert not following["bob"].done()
+        following["bob"].cancel()
+
+
+async def _read(http: httpx2.AsyncClient, url: str, headers: dict[str, str]) -> None:
+    async with http.stream("GET", url, headers={**headers, "accept": "text/event-stream"}) as reply:
+        assert reply.status_code == 200
+        await reply.aread()
+
+
+async def test_the_page_behind_a_link_says_whose_desk_it_opens(tmp_path: Path) -> None:
+    """Otherwise somebody who sends their own link to another person has their questions answered."""
+    async with team(tmp_path) as shared, aclosing(Browser(shared)) as browser:
+        shared.people.add("eve")
+        page = await browser.get((await browser.get(shared.invitation("eve"))).headers["location"])
+        assert "This opens the desk of eve." in re.sub(r"<[^>]+>", "", page.text)
+
+
+async def test_one_person_follows_the_desk_with_a_few_pages_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.desks.web.site._MOST_STREAMS", 2)
+    async with team(tmp_path) as shared, AsyncExitStack() as browsers:
+        following = []
+        for name in ("ann", "ann", "bob"):
+            shared.people.add(name)
+            browser = await browsers.enter_async_context(aclosing(Browser(shared)))
+            assert await browser.sign_in(shared.invitation(name)) == 303
+            following += [asyncio.create_task(browser.get(f"{browser.inbox}events")) for _ in range(2)]
+            done, _ = await asyncio.wait(following, timeout=0.5)
+        assert [each.done() for each in following] == [False, False, True, True, False, False]
+        assert {each.result().status_code for each in done} == {204}
+        for each in following:
+            each.cancel()
+        await asyncio.gather(*following, return_exceptions=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,23 @@ async def test_a_browser_that_did_not_leave_does_not_come_back_as_somebody(tmp_p
         assert await other.sign_in(authority.agree(sent.headers["location"], "bob")) == 403
         await left.aclose()
         await other.aclose()
+
+
+async def test_a_flood_of_sign_ins_keeps_nobody_from_signing_in(tmp_path: Path) -> None:
+    """Nobody has to be known to begin one."""
+    async with (
+        open_authority() as authority,
+        team(
+            tmp_path, tokens=Known(authority.issuer), issuer=authority.issuer, desk_client="pages"
+        ) as shared,
+        aclosing(Browser(shared)) as honest,
+        aclosing(Browser(shared)) as flood,
+    ):
+        sent = await honest.get("/")
+        honest.keep_cookie(sent)
+        for _ in range(1_001):
+            assert (await flood.get("/")).status_code == 303
+        way_back = authority.agree(sent.headers["location"], "ann")
+        assert await honest.sign_in(way_back) == 303
+        honest.keep_cookie(sent)
+        assert await honest.sign_in(way_back) == 403, "it works once"

@@ -562,3 +562,35 @@ def test_a_typed_confirmation_does_not_look_like_a_secret(name: str, message: st
     guard = Guard(message=message, typed=name, consequence="This cannot be undone.")
     question = asked(guard, {name: "old stuff", "limit": 3}, 47)
     assert not CallReading().judge(question.message, question.form)
+
+
+KEY = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.mark.shows("U1", "S5")
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (f"rm -rf / # {KEY}", "rm -rf / # [masked: token]"),
+        ({"run": [f"rm -rf / # {KEY}"]}, '{"run": ["rm -rf / # [masked: token]"]}'),
+        (KEY, "[masked: token]"),
+        (
+            "legal winner thank year wave sausage worth useful legal winner thank yellow",
+            "[masked: seed phrase]",
+        ),
+    ],
+    ids=["command", "deep", "key", "phrase"],
+)
+def test_a_secret_in_an_argument_hides_nothing_else_of_it(value: Any, shown: str) -> None:
+    message = asked(Guard("Go?"), {"command": value}).message
+    assert f"- command: {shown}" in message
+    assert KEY not in message
+
+
+@pytest.mark.shows("U1")
+def test_other_arguments_do_not_push_away_the_one_that_the_guard_is_about() -> None:
+    others = {f"a{at}": at for at in range(12)}
+    guard = Guard("Go?", arguments={"env": "prod*"}, typed="why")
+    message = asked(guard, {**others, "env": "production", "why": "so"}).message
+    assert "Arguments:\n- env: production\n- why: so\n- a0: 0\n" in message
+    assert "- and 2 more that are not shown" in message

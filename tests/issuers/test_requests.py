@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from mcp.client.auth.utils import build_protected_resource_metadata_discovery_ur
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from tests.issuers.tls import THIS_COMPUTER, Vouched, served_by_tls, vouch
 
@@ -115,6 +117,15 @@ async def _deep(request: Request) -> Response:
     return Response(b"[" * 500_000)
 
 
+async def _dripping(request: Request) -> Response:
+    async def drops() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0.01)
+
+    return StreamingResponse(drops())
+
+
 APP = Starlette(
     routes=[
         Route("/told", _told, methods=["GET", "POST"]),
@@ -122,6 +133,7 @@ APP = Starlette(
         Route("/endless", _endless),
         Route("/packed", _packed),
         Route("/deep", _deep),
+        Route("/dripping", _dripping),
     ]
 )
 
@@ -206,3 +218,14 @@ async def test_the_connection_goes_to_an_address_that_was_checked(
 async def test_no_spelling_of_a_private_address_is_public(address: str) -> None:
     with pytest.raises(AccountError, match=r"private network|no address"):
         await fetch(f"https://{address}:9/keys", PUBLIC)
+
+
+@pytest.mark.anyio
+@pytest.mark.shows("W8")
+async def test_a_response_that_drips_ends(vouched: Vouched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(vouched.authority))
+    monkeypatch.setattr("handraise.issuers._WHOLE", 0.3)
+    async with served_by_tls(APP, vouched) as url:
+        async with asyncio.timeout(5):
+            with pytest.raises(AccountError, match="too long"):
+                await fetch(f"{url}/dripping", THIS_COMPUTER)

@@ -78,9 +78,11 @@ class House:
     async def _settle(self, visit: Visit, answer: Answer[Any]) -> None:
         self.settled.append((visit, answer))
 
-    def ask(self, page: Page[Any] = TOKEN, person: Person = ANN, code: str | None = None) -> Visit:
+    def ask(
+        self, page: Page[Any] = TOKEN, person: Person = ANN, code: str | None = None, key: str = "question"
+    ) -> Visit:
         """Ask a person to finish a page."""
-        return self.visits.open(page, person, ABOUT, key="question", seconds=600, code=code)
+        return self.visits.open(page, person, ABOUT, key=key, seconds=600, code=code)
 
     def browser(self, **session: str) -> Browser:
         """Somebody's browser; `session` are its cookies of the author's own site."""

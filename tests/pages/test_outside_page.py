@@ -104,19 +104,21 @@ async def test_a_signed_webhook_says_how_it_ended(status: str, answer: Answer[No
     await browser.get(back)
     assert "has not reported yet" in browser.text
     for _ in range(2):  # webhooks are repeated
-        assert (await call_webhook(house, visit.elicitation_id, {"status": status})).status_code == 204
+        said = {"reference": visit.elicitation_id, "status": status}
+        assert (await call_webhook(house, visit.elicitation_id, said)).status_code == 204
     assert house.answer == answer
 
 
 async def test_a_webhook_that_is_unsigned_old_or_for_nobody_changes_nothing() -> None:
     house = House()
     visit = house.ask(OutsidePage("Sign", checkout, webhook_key=KEY))
-    reference, done = visit.elicitation_id, {"status": "finished"}
+    reference = visit.elicitation_id
+    done = {"reference": reference, "status": "finished"}
     for response in (
         await call_webhook(house, reference, done, key="another"),
         await call_webhook(house, reference, done, age=301),
         await call_webhook(house, reference, done, age=-301),
-        await call_webhook(house, reference, {"status": "maybe"}),
+        await call_webhook(house, reference, {**done, "status": "maybe"}),
         await call_webhook(house, reference, ["finished"]),
         await call_webhook(house, "nobody", done),
         await call_webhook(house, visit.id, done),
@@ -134,3 +136,13 @@ async def test_an_outside_address_that_no_question_may_carry_is_refused() -> Non
     response = await browser.open(visit)
     assert response.status_code == 503
     assert "pay.example" not in response.text
+
+
+@pytest.mark.shows("L7")
+async def test_a_webhook_about_one_visit_ends_no_other() -> None:
+    house = House()
+    page = OutsidePage("Pay", checkout, webhook_key=KEY)
+    own, others = house.ask(page), house.ask(page, person=BOB)
+    for said in ({"reference": own.elicitation_id, "status": "finished"}, {"status": "finished"}):
+        assert (await call_webhook(house, others.elicitation_id, said)).status_code == 404
+    assert others.answer is None

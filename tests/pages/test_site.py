@@ -207,3 +207,11 @@ async def test_a_german_browser_gets_pages_mistakes_endings_and_errors_in_german
     assert browser.heading == "Hier ist nichts"
     assert "Unter dieser Adresse ist nichts" in browser.text
     assert "There is nothing" not in browser.text
+
+
+def test_one_person_does_not_take_all_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "_MOST_OF_ONE", 1)
+    house.ask()
+    with pytest.raises(NoRoom):
+        house.ask(key="another")
+    house.ask(person=ME)

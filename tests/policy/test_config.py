@@ -245,3 +245,27 @@ def test_whatever_toml_reads_can_be_looked_through(text: str) -> None:
     except tomllib.TOMLDecodeError:
         return
     assert {path[0] for path in lines_of_keys(text)} == set(document)
+
+
+@pytest.mark.parametrize(
+    ("laxer", "stricter"),
+    [
+        ("limits.per_call = 1000", "limits.per_call = 2"),
+        ("limits.per_round = 64", "limits.per_round = 1"),
+        ("limits.per_minute = 1000", "limits.per_minute = 1"),
+        ("limits.per_hour = 10000", "limits.per_hour = 60"),
+        ("limits.quiet_after_decline = 0", "limits.quiet_after_decline = 60"),
+        ("servers.evil.limits.per_hour = 10000", "servers.evil.limits.per_hour = 1"),
+        ("forms.message_bytes = 1048576", "forms.message_bytes = 1000"),
+        ("forms.fields = 500", "forms.fields = 1"),
+        ("forms.options = 20000", "forms.options = 2"),
+        ("gateway.sessions = 1000", "gateway.sessions = 1"),
+        ("gateway.grace = 86400", "gateway.grace = 0"),
+    ],
+)
+def test_a_file_that_came_with_a_project_may_only_make_limits_stricter(laxer: str, stricter: str) -> None:
+    """The attack: a cloned repository allows its own server to flood the person with questions."""
+    [problem] = problems(laxer, own_file=False)
+    assert "put it into your own configuration file" in problem
+    parse_settings(laxer, own_file=True)
+    parse_settings(stricter, own_file=False)

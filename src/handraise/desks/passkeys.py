@@ -35,7 +35,9 @@ CHALLENGE_LIFE: Final = 120.0
 INSTALL: Final = (
     "Passkeys need a library that is missing here. Install it with: pip install 'handraise[passkeys]'"
 )
-_MOST_CHALLENGES: Final = 1000
+_MOST_CHALLENGES: Final = 10_000
+_MOST_OF_ONE: Final = 20
+"""Challenges of one browser. The attack: somebody at a shared desk asks for so many that others lose theirs."""
 _MOST_BYTES: Final = 1024 * 1024
 _LONGEST_RESPONSE: Final = 64 * 1024
 
@@ -266,6 +268,9 @@ class Passkeys:
     def _challenge(self, use: Use) -> bytes:
         now = self._clock()
         self._challenges = {each: made for each, made in self._challenges.items() if made[1] > now}
+        of_session = [each for each, made in self._challenges.items() if made[0].session == use.session]
+        for each in of_session[: max(0, len(of_session) - _MOST_OF_ONE + 1)]:
+            del self._challenges[each]
         while len(self._challenges) >= _MOST_CHALLENGES:
             del self._challenges[next(iter(self._challenges))]
         challenge = secrets.token_bytes(32)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from handraise.desks.fill import Filled
 from handraise.desks.language import ENGLISH, Language
@@ -309,13 +311,30 @@ def _details(
     origin = waiting.origin
     claimed = " ".join(filter(None, (origin.claimed_name, origin.claimed_version)))
     found: list[tuple[str, tuple[str | UntrustedText, ...]]] = [
-        (language("asked_by"), (origin.name, UntrustedText(origin.target)))
+        (language("asked_by"), (origin.name, UntrustedText(_target(waiting))))
     ]
     if claimed and origin.claimed_name != origin.name:
         found.append((language("calls_itself"), (UntrustedText(claimed), language("unverified"))))
     found.append((language("because_of"), _cause(waiting.cause, language)))
     found.append((language("what_happens"), _consequences(waiting, kind, language)))
     return found
+
+
+def _target(waiting: Waiting) -> str:
+    """How the server is reached. People of a shared gateway are shown the host or the program only.
+
+    The attack: one of them reads a key of the operator's in an address or a command.
+    """
+    target = waiting.origin.target
+    if waiting.person.how != "token":
+        return target
+    if "://" in target:
+        parts = urlsplit(target)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    with suppress(ValueError):
+        program, *arguments = shlex.split(target) or [""]
+        return f"{program} …" if arguments else program
+    return ""
 
 
 def _cause(cause: Cause | None, language: Language) -> tuple[str | UntrustedText, ...]:

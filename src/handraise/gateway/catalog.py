@@ -18,7 +18,38 @@ LISTS: Final = {
 }
 """Each list: the member of its result, and the key of its entries."""
 
+_MOST_OWNED: Final = 10_000
+"""Names of one server that are remembered. The attack: it lists so many that those of another one are forgotten."""
+
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def read_by_guards(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """What guards read of a tool: its hints, and the default of each argument. A server may list gigabytes.
+
+    Of a default that is long, or no plain value, only that is kept: it may mean anything.
+    """
+    hints, properties = (
+        object_in(tool, "annotations"),
+        object_in(object_in(tool, "inputSchema"), "properties"),
+    )
+    return {
+        "annotations": {name: value for name, value in hints.items() if isinstance(value, bool)},
+        "defaults": {
+            name: each["default"] if _is_plain(each["default"]) else {}
+            for name, each in properties.items()
+            if isinstance(each, dict) and "default" in each
+        },
+    }
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | None) or (
+        isinstance(value, str) and len(value) <= _LONGEST_DEFAULT
+    )
+
+
+_LONGEST_DEFAULT: Final = 1000
 
 
 class CatalogEntry(NamedTuple):
@@ -26,6 +57,78 @@ class CatalogEntry(NamedTuple):
 
     server: str
     name: str
+
+
+class CatalogList:
+    """One kind of entry: from the name that the client knows to the server."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, CatalogEntry] = {}
+        self._told: dict[str, Mapping[str, Any]] = {}
+        """What the server says about each entry."""
+        self._owners: dict[str, str] = {}
+        """The server that first had each name. It stays that server's, because a client may know an older list."""
+
+    def find(self, name: str) -> CatalogEntry | None:
+        return self._entries.get(name)
+
+    def told(self, name: str) -> Mapping[str, Any]:
+        """What the server of an entry says about it."""
+        return self._told.get(name, {})
+
+    def has_own_name(self, name: str) -> bool:
+        """Whether a server has an entry of this name, which clients know by another one."""
+        return any(each.name == name and known != name for known, each in self._entries.items())
+
+    def find_uri(self, uri: str) -> CatalogEntry | None:
+        """The server whose template fits a URI, and the URI there. None if the templates of several servers fit.
+
+        The attack: a server lists a template that fits the URIs of another one, and gets its requests.
+        """
+        found = {
+            CatalogEntry(each.server, uri.removeprefix(known.removesuffix(each.name)))
+            for known, each in self._entries.items()
+            if template_fits(known, uri)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def known_as(self, server: str, name: str) -> str:
+        """The client's name for a server's entry."""
+        entry = CatalogEntry(server, name)
+        return next((known for known, each in self._entries.items() if each == entry), name)
+
+    def fill(self, listed: Mapping[str, Sequence[dict[str, Any]]], key: str) -> list[dict[str, Any]]:
+        """Replace the entries. Returns them for the client, with a prefix where two servers use the same name.
+
+        Of entries with the same name of the same server the first counts. The attack: a server lists the name of
+        another one's tool, and gets its calls as soon as that one fails to list it.
+        """
+        by_name = {
+            server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
+            for server, entries in listed.items()
+        }
+        names = Counter(name for entries in by_name.values() for name in entries)
+        self._entries.clear()
+        self._told.clear()
+        shown = []
+        for server, entries in by_name.items():
+            for name, each in reversed(entries.items()):
+                alone = names[name] == 1 and self._may_have(name, server)
+                known = name if alone else prefixed(server, name, uri=key != "name")
+                while known in self._entries or not self._may_have(known, server):
+                    known += "_"
+                self._owners[known] = server
+                self._entries[known], self._told[known] = CatalogEntry(server, name), read_by_guards(each)
+                shown.append(each if known == name else {**each, key: known})
+        for server in by_name:
+            owned = [known for known, owner in self._owners.items() if owner == server]
+            for known in owned[:-_MOST_OWNED]:
+                del self._owners[known]
+        return shown
+
+    def _may_have(self, known: str, server: str) -> bool:
+        """Whether a name is this server's or nobody's."""
+        return self._owners.get(known, server) == server
 
 
 def prefixed(server: str, name: str, *, uri: bool = False) -> str:
@@ -82,44 +185,33 @@ class Catalog:
     """What the servers list: from the name that the client knows to the server and its name there."""
 
     def __init__(self) -> None:
-        self._lists: dict[str, dict[str, CatalogEntry]] = {method: {} for method in LISTS}
+        self._by_list = {method: CatalogList() for method in LISTS}
 
     def fill(self, method: str, listed: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-        """Replace the entries of a list. Returns them for the client, with a prefix where two servers use one name.
-
-        Of entries with the same name of the same server the first counts.
-        """
-        key = LISTS[method][1]
-        by_name = {
-            server: {name: each for each in reversed(entries) if (name := str(each.get(key)))}
-            for server, entries in listed.items()
-        }
-        names = Counter(name for entries in by_name.values() for name in entries)
-        found, shown = self._lists[method], []
-        found.clear()
-        for server, entries in by_name.items():
-            for name, each in reversed(entries.items()):
-                known = name if names[name] == 1 else prefixed(server, name, uri=key != "name")
-                while known in found:
-                    known += "_"
-                found[known] = CatalogEntry(server, name)
-                shown.append(each if known == name else {**each, key: known})
-        return shown
+        return self._by_list[method].fill(listed, LISTS[method][1])
 
     def server_of(self, message: Message) -> str | None:
-        """The server that listed the target of a message, or whose template fits its URI."""
+        """The server that listed the target of a message."""
         for kind, name in named(message):
-            if (entry := self._lists[kind].get(name)) is not None:
+            if (entry := self._by_list[kind].find(name)) is not None:
                 return entry.server
-        if message.method not in BY_URI:
-            return None
-        templates, uri = self._lists["resources/templates/list"].values(), str(message.params.get("uri"))
-        return next((each.server for each in templates if template_fits(each.name, uri)), None)
+        return None if (found := self._by_template(message)) is None else found.server
+
+    def _by_template(self, message: Message) -> CatalogEntry | None:
+        """Where a URI leads that no server listed, by the templates."""
+        uri = str(message.params.get("uri"))
+        if message.method not in BY_URI or self._by_list["resources/list"].has_own_name(uri):
+            return None  # several servers list this URI, each under another one
+        return self._by_list["resources/templates/list"].find_uri(uri)
+
+    def listed(self, message: Message) -> Mapping[str, Any]:
+        """What its server says about the target of a message."""
+        return next((told for kind, name in named(message) if (told := self._by_list[kind].told(name))), {})
 
     def with_own_name(self, message: Message) -> Message:
         """The message with the server's own name for its target."""
         for kind, name in named(message):
-            entry = self._lists[kind].get(name)
+            entry = self._by_list[kind].find(name) or self._by_template(message)
             if entry is None or entry.name == name:
                 continue
             if message.method == "completion/complete":
@@ -134,10 +226,9 @@ class Catalog:
         """A server's notice about a resource, with the client's name for it."""
         if message.method != "notifications/resources/updated":
             return message
-        entry = CatalogEntry(server, str(message.params.get("uri")))
-        resources = self._lists["resources/list"].items()
-        known = next((known for known, each in resources if each == entry), entry.name)
-        return message if known == entry.name else message.with_(params={**message.params, "uri": known})
+        uri = str(message.params.get("uri"))
+        known = self._by_list["resources/list"].known_as(server, uri)
+        return message if known == uri else message.with_(params={**message.params, "uri": known})
 
 
 _OURSELVES: Final = {"name": "handraise-gateway", "version": "1"}

@@ -191,7 +191,8 @@ class ClientDesk:
     def own_result(self, decision: Decision) -> dict[str, Any] | None:
         """The client's own result, if it is the decision, so that it can be passed on unchanged.
 
-        Content that does not answer the question was not judged, so it is left out.
+        Content that does not answer the question was not judged, so it is left out. So are unknown members, and a
+        `_meta` with a secret in it: only the content was searched.
         """
         result = self._result
         if (
@@ -201,9 +202,10 @@ class ClientDesk:
             or result.get("action") != decision.answer.action
         ):
             return None
+        known = {"action"} if _holds_secret(result.get("_meta")) else {"action", "_meta"}
         if isinstance(decision.answer, Accepted) and decision.answer.data is not None:
-            return result
-        return {name: value for name, value in result.items() if name != "content"}
+            known.add("content")
+        return {name: value for name, value in result.items() if name in known}
 
     async def put(self, waiting: Waiting) -> Decision:
         if waiting.passkey and self._options.desk == "none":
@@ -321,6 +323,12 @@ def _decision(question: Question, raw: object) -> Decision:
     return Decision(desk_answer(answer.action, answer.content), desk=CLIENT)
 
 
+def _holds_secret(beside: object) -> bool:
+    """Whether what came beside an answer holds a secret, however deep."""
+    text = json.dumps(plain(beside), ensure_ascii=False)
+    return any(finding.tier == 1 for finding in scan_answer({"_meta": text}))
+
+
 def is_too_long(answer: object) -> bool:
     """Whether an answer is longer than a person writes. Looking for secrets in 16 MiB would hold up everybody."""
     return len(json.dumps(answer)) > LONGEST_ANSWER
@@ -345,16 +353,15 @@ def answers_in(message: Message) -> dict[str, dict[str, Any]]:
 
 def why_kept(message: Message) -> str | None:
     """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
-    answers = answers_in(message).values()
-    contents = [plain(each["content"]) for each in answers if each.get("content") is not None]
-    if any(is_too_long(each) for each in contents):
+    answers = [plain(each) for each in answers_in(message).values()]
+    if any(is_too_long(each) for each in answers):
         return ANSWER_TOO_LONG
-    findings = [finding for each in contents for text in _texts(each) for finding in scan_answer(text)]
+    findings = [finding for each in answers for text in _texts(each) for finding in scan_answer(text)]
     return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None
 
 
 def _texts(value: object, name: str = "") -> Iterator[dict[str, object]]:
-    """The values in the content of an answer, however deep, each with its name."""
+    """The values in an answer, however deep, each with its name."""
     if isinstance(value, dict):
         for inner, each in value.items():
             yield from _texts(each, inner)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from handraise.calls.store import NOT_SENT
@@ -18,11 +19,12 @@ from handraise.display import for_line
 from handraise.errors import CATEGORY, GuardRefused, HandraiseError
 from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
+from handraise.gateway.catalog import read_by_guards
 from handraise.gateway.links import Destination
-from handraise.gateway.messages import Message, object_in, objects_in, response
+from handraise.gateway.messages import Message, objects_in, response
 from handraise.gateway.peers import name_of
 from handraise.gateway.sentences import result_type
-from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, folded
+from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, fits, folded
 from handraise.policy.tables import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
@@ -39,6 +41,7 @@ _REASKS: Final = 3
 
 _LONGEST_NAME: Final = 60
 _MOST_TOOLS: Final = 10_000
+NOTHING_FILLED_IN: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +143,12 @@ def question_for(
     names: Iterable[str],
     arguments: Mapping[str, Any],
     annotations: Mapping[str, Any] | None,
+    defaults: Mapping[str, Any] | None = NOTHING_FILLED_IN,
 ) -> GuardQuestion | None:
     """The question of the first rule that applies to a call; None when none does.
 
-    `names` are the server's name and the client's name for the tool.
+    `names` are the server's name and the client's name for the tool. `defaults` are the values that the server fills in
+    for missing arguments; None if they are unknown.
     """
     names = tuple(names)
     for rule in rules:
@@ -151,6 +156,7 @@ def question_for(
             continue
         for name in names:
             guard, count = rule.counting(name, arguments)
+            guard = _filled_in(guard, arguments, defaults)
             if rule.is_about(name, annotations):
                 _require_one_meaning(rule, arguments)
             if (question := guard.applies(name, annotations, arguments, count)) is not None:
@@ -161,10 +167,29 @@ def question_for(
     return None
 
 
+def _filled_in(guard: Guard, arguments: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> Guard:
+    """The guard without its patterns for missing arguments to which the server's own defaults fit.
+
+    The attack: a call leaves out `env`, and the server takes "production". Unknown defaults may be anything.
+    """
+    if not (missing := [name for name in guard.arguments if name not in arguments]):
+        return guard
+    filled = None if defaults is None else {folded(name): value for name, value in defaults.items()}
+    fitting = {
+        name
+        for name in missing
+        if filled is None
+        or (folded(name) in filled and fits({name: filled[folded(name)]}, name, guard.arguments[name]))
+    }
+    return replace(
+        guard, arguments={name: each for name, each in guard.arguments.items() if name not in fitting}
+    )
+
+
 def _headline(rule: GuardRule, server: str, tool: str, arguments: Mapping[str, Any]) -> str:
     """Who asks: the user's own rule, and not the server. A tool's name must not go on in the rule's name."""
     called = f"{for_line(tool, limit=_LONGEST_NAME)}({'...' if arguments else ''})"
-    return f"Your rule {rule.name!r} asks before {server} calls {called}."
+    return f"Your rule {rule.name!r} asks before {for_line(server, limit=_LONGEST_NAME)} calls {called}."
 
 
 def _require_one_meaning(rule: GuardRule, arguments: Mapping[str, Any]) -> None:
@@ -230,19 +255,29 @@ class ToolHints:
     """The annotations of tools, as servers listed them."""
 
     def __init__(self) -> None:
-        self._said: dict[str, dict[str, Any]] = {}
+        self._listed: dict[str, dict[str, Any]] = {}
 
     def note(self, message: Message) -> None:
         """Remember the annotations in a list of tools."""
         for tool in objects_in(message.result or {}, "tools"):
             if isinstance(name := tool.get("name"), str):
-                self._said[name] = object_in(tool, "annotations")
-        while len(self._said) > _MOST_TOOLS:  # a tool without hints counts as destructive
-            del self._said[next(iter(self._said))]
+                self._listed[name] = read_by_guards(tool)
+        while len(self._listed) > _MOST_TOOLS:  # a tool that was not listed counts as destructive
+            del self._listed[next(iter(self._listed))]
 
-    def of(self, tool: str) -> Mapping[str, Any] | None:
-        """A tool's annotations; None when it was not listed."""
-        return self._said.get(tool)
+    def of(self, tool: str, listed: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+        """A tool's annotations; None when it was not listed.
+
+        `listed`: what the server of this very call says about it, if that is known. The attack: behind a gateway with
+        several servers, a server lists a tool as harmless, and another server has the tool of this name by now.
+        """
+        known = self._listed.get(tool) if listed is None else listed
+        return None if known is None else known.get("annotations", {})
+
+    def defaults(self, tool: str, listed: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
+        """The values that the server fills in for missing arguments; None when the tool was not listed."""
+        known = self._listed.get(tool) if listed is None else listed
+        return None if known is None else known.get("defaults")
 
 
 class GuardDesk(OurDesk):
@@ -276,7 +311,8 @@ async def guard_call(
         if not rules and not again:
             return None
         names = dict.fromkeys((name_of(place.message), call.name))
-        asked = question_for(rules, asker.upstream.name, names, call.arguments, hints.of(call.name))
+        said, defaults = hints.of(call.name, place.listed), hints.defaults(call.name, place.listed)
+        asked = question_for(rules, asker.upstream.name, names, call.arguments, said, defaults)
         if asked is None and again:
             why = "the guard that asked the user about this call was removed, and they had not answered"
             return _told(call, "no_answer", why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from handraise.gateway.messages import SERVER_FAULT, Message, error_response
@@ -19,6 +19,8 @@ class Destination(NamedTuple):
 
     source: Source
     message: Message
+    listed: Mapping[str, Any] | None = None
+    """The tool as this server listed it; None if the link keeps no lists."""
 
 
 class Link(ABC):

@@ -44,6 +44,8 @@ from handraise.gateway.upstreams import Source
 logger = logging.getLogger(__name__)
 
 _PAGES: Final = 100
+_PATIENCE: Final = 60.0
+"""Seconds that a server has to answer a request of ours. Otherwise a silent one would keep the client from the rest."""
 _MOST_IDS: Final = 4096
 _MOST_ASKED: Final = 1024
 """How many requests of one server may be open."""
@@ -193,9 +195,10 @@ class ServerRouter(Link):
     async def locate(self, message: Message) -> Destination | None:
         self._note_envelope(message)
         name = await self._found(message)
-        return (
-            None if name is None else Destination(self._sources[name], self._catalog.with_own_name(message))
-        )
+        if name is None:
+            return None
+        own_name, listed = self._catalog.with_own_name(message), self._catalog.listed(message)
+        return Destination(self._sources[name], own_name, listed)
 
     async def _found(self, message: Message) -> str | None:
         """The server that a message is for. If it is unknown, ask all servers for their lists first."""
@@ -257,7 +260,15 @@ class ServerRouter(Link):
         id = f"handraise-s{next(self._fresh)}"
         self._ours[id] = asyncio.get_running_loop().create_future()
         self._send_to(request(id, method, params), name)
-        return await self._ours[id]
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await self._ours[id]
+        except TimeoutError:
+            logger.warning("%s does not answer %s; the other servers go on", name, method)
+            self._sent_to.pop(id, None)
+            return error_response(id, SERVER_FAULT, f"The server {name!r} does not answer.")
+        finally:
+            self._ours.pop(id, None)
 
     def _send_to(self, message: Message, *names: str) -> None:
         if message.is_request and message.id is not None:

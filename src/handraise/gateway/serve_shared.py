@@ -34,6 +34,8 @@ from handraise.policy import load_policy
 SECRET: Final = "HANDRAISE_DESK_SECRET"  # noqa: S105 - the name of a variable
 """The variable with the client secret of the desk at the issuer, if it has one."""
 PATH: Final = "/mcp"
+_RECHECK: Final = 5.0
+"""Seconds after which the open requests of a removed person end."""
 ACCOUNTS: Final = "/accounts"
 """The path of the pages where people connect accounts."""
 
@@ -103,6 +105,7 @@ class SharedGateway:
             issuer=sharing.issuer,
             resource=sharing.resource,
             desk=Starlette(routes=beside),
+            recheck=None if sharing.people is None else _RECHECK,
         )
 
     async def aclose(self) -> None:

@@ -27,7 +27,7 @@ from handraise.desks.web.site import Site
 from handraise.errors import AccountError
 from handraise.gateway.people import PeopleFile, person_named
 from handraise.pages.identity import new_browser
-from handraise.pages.oauth.authorization import AuthorizationRequest, read_code, read_person
+from handraise.pages.oauth.authorization import Departures, read_code, read_person
 from handraise.pages.oauth.discovery import Registration, find_server
 from handraise.pages.oauth.grants import redeem
 from handraise.questions import Person
@@ -90,7 +90,6 @@ logger = logging.getLogger(__name__)
 _COOKIE: Final = "__Host-handraise-leaving"
 _SCOPES: Final = ("openid",)
 _PATIENCE: Final = 600.0
-_MOST: Final = 1000
 _NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the desk again."
 
 
@@ -106,7 +105,7 @@ class DeskSignIn:
         self._registration = registration
         self._sessions = sessions
         self._public_url = public_url
-        self._leaving: dict[str, tuple[AuthorizationRequest, float]] = {}
+        self._departures = Departures(time.monotonic, _PATIENCE)
         self.routes: list[BaseRoute] = [Route("/", self._leave), Route("/entered", self._back)]
 
     async def _leave(self, request: Request) -> Response:
@@ -116,26 +115,20 @@ class DeskSignIn:
         except AccountError as error:
             logger.warning("nobody can sign in: %s", error)
             raise HTTPException(503, _NOT_NOW) from None
-        departure = AuthorizationRequest(browser.name, server, f"{self._public_url}/entered")
-        now = time.monotonic()
-        self._leaving = {state: one for state, one in self._leaving.items() if one[1] > now}
-        while len(self._leaving) >= _MOST:
-            self._leaving.pop(next(iter(self._leaving)))
-        self._leaving[departure.state] = departure, now + _PATIENCE
+        departure = self._departures.leave(browser.name, server, f"{self._public_url}/entered")
         response = RedirectResponse(departure.url(self._registration.client_id, _SCOPES), 303)
         response.set_cookie(_COOKIE, browser.name, path="/", secure=True, httponly=True, samesite="lax")
         return response
 
     async def _back(self, request: Request) -> Response:
-        departure, until = self._leaving.get(request.query_params.get("state", ""), (None, 0.0))
-        if (
-            departure is None
-            or time.monotonic() >= until
-            or not departure.is_of(request.cookies.get(_COOKIE, ""))
-        ):
+        state = request.query_params.get("state", "")
+        left = self._departures.find(state)
+        if left is None or not left.is_of(request.cookies.get(_COOKIE, "")):
             raise HTTPException(403, _NOT_NOW)  # login CSRF: only the browser that started may finish
-        del self._leaving[departure.state]
+        self._departures.use(left)
         try:
+            server = await find_server(self._registration)
+            departure = left.request(server, f"{self._public_url}/entered", state)
             code = read_code(departure, request.url)
             grant = await redeem(self._registration, departure, code, _SCOPES)
             person = await read_person(

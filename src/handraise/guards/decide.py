@@ -84,7 +84,7 @@ def masked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     from handraise.trace.masks import Masks  # imports all rules about secrets
 
     looked_at = {name: _ends(value) for name, value in arguments.items()}
-    masks = Masks(longest=sys.maxsize)  # long values are cut here
+    masks = Masks(longest=sys.maxsize, by_words=True)  # long values are cut here
     shown = {name: masks.mask({name[:_NAMED]: value}) for name, value in looked_at.items()}
     return {
         known: arguments[name] if value == looked_at[name] else value
@@ -212,9 +212,7 @@ class Guard:
             return "It is for other tools."
         if not matches(self.hint, annotations):
             return f"It is for tools that {MEANING[self.hint]}, and this one says otherwise."
-        if unlike := [
-            name for name, pattern in self.arguments.items() if not _fits(arguments, name, pattern)
-        ]:
+        if unlike := [name for name, pattern in self.arguments.items() if not fits(arguments, name, pattern)]:
             return f"It is for other values of {', '.join(unlike)}."
         if self.above is not None and count is not None and count <= self.above:
             return f"It asks above {count_of(self.above)}, and this is about {count_of(count)}."
@@ -253,7 +251,10 @@ class Guard:
 
     def _message(self, tool: str, arguments: Mapping[str, Any], count: int | None) -> str:
         headline = fill_sentence(self.message, arguments, count)
-        return compose_message(headline, tool, arguments, self.consequence, self.if_declined)
+        # First those that the guard looks at. The attack: a dozen others push them out of sight.
+        names = (*self.arguments, *([] if self.typed is None else [self.typed]))
+        looked_at = {name: arguments[name] for name in names if name in arguments}
+        return compose_message(headline, tool, looked_at | {**arguments}, self.consequence, self.if_declined)
 
     def _form(self, arguments: Mapping[str, Any], count: int | None) -> Form[Any]:
         wanted = self.to_type(arguments, count)
@@ -286,7 +287,7 @@ def same_text(typed: object, wanted: str) -> bool:
 _SEPARATED: Final = re.compile(r"(?<=\d)[,. '\u00a0\u202f](?=\d{3})")
 
 
-def _fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
+def fits(arguments: Mapping[str, Any], name: str, pattern: str) -> bool:
     """Whether an argument may match; one element of a list is enough.
 
     The attack: the guard reads a value in another way than the server. Servers change case and blanks, parse JSON in

@@ -91,15 +91,20 @@ class OutsidePage:
     def _waiting(self, sitting: BrowserAtPage, problem: str | None) -> Response:
         return sitting.render("outside.html", href=None, host=None, waits=True, problem=problem)
 
-    def read_webhook(self, body: bytes, signature: str, now: float) -> Answer[None] | None:
-        """The end of the visit from a webhook; None if its signature is wrong."""
+    def read_webhook(self, reference: str, body: bytes, signature: str, now: float) -> Answer[None] | None:
+        """The end of the visit from a webhook; None if its signature is wrong, or it is about another visit.
+
+        The attack: the webhook about one's own payment, sent again to the address of somebody else's visit.
+        """
         if self.webhook_key is None or not is_signed(self.webhook_key, body, signature, now):
             return None
         try:
             said = json.loads(body)
         except ValueError:
             return None
-        return _ENDINGS.get(str(said.get("status"))) if isinstance(said, dict) else None
+        if not isinstance(said, dict) or said.get("reference") != reference:
+            return None
+        return _ENDINGS.get(str(said.get("status")))
 
     def dump(self, result: None) -> Mapping[str, Any]:
         return {"done": True}

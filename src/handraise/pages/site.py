@@ -48,7 +48,7 @@ class Webhooks:
         signature = request.headers.get("handraise-signature", "")
         if visit is None or not isinstance(visit.page, OutsidePage):
             return _nothing()
-        answer = visit.page.read_webhook(bytes(body), signature, self._clock())
+        answer = visit.page.read_webhook(visit.elicitation_id, bytes(body), signature, self._clock())
         if answer is None:
             return _nothing()
         await self._visits.end(visit, answer)  # webhooks may be repeated

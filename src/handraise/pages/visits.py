@@ -18,6 +18,8 @@ VisitState = Literal["waiting", "finished", "declined", "cancelled", "expired"]
 _REMEMBERED = 600.0
 """Seconds that an ended visit is kept, with its result."""
 _MOST = 10_000
+_MOST_OF_ONE = 1_000
+"""How many of them may be for one person. The attack: one person's calls open pages until there are none for others."""
 _WRONG_CODES = 5
 """How many wrong codes a page accepts before it is locked. The person gets a new link by asking again."""
 
@@ -109,7 +111,8 @@ class Visits:
             if known.key == key and known.person == person and known.state(now) == "waiting":
                 known.deadline = max(known.deadline, now + seconds)
                 return known
-        if len(self._by_id) >= _MOST:
+        of_person = sum(known.person == person for known in self._by_id.values())
+        if len(self._by_id) >= _MOST or of_person >= _MOST_OF_ONE:
             raise NoRoom("as many pages wait for people as this server keeps")
         visit = Visit(page, person, about, now + seconds, key, code=code)
         self._by_id[visit.id] = visit

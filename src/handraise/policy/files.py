@@ -95,8 +95,8 @@ _NAME: Final = "NAME"
 def parse_settings(text: str, *, source: str = "handraise.toml", own_file: bool = True) -> Settings:
     """The settings in a configuration file; SetupError lists everything that is wrong with it.
 
-    `own_file` is False for a file that may have come with somebody else's project: it may not name commands
-    or switch rules off.
+    `own_file` is False for a file that may have come with somebody else's project: it may not name commands,
+    switch rules off or raise limits.
     """
     if len(text) > MAX_BYTES:
         raise SetupError(f"{source}: the file has more than {MAX_BYTES} characters")
@@ -151,7 +151,7 @@ class _SettingsReader:
         except ValueError as error:
             self.problems.append((path, f"use {error}"))
             return
-        if setting.own_file_only and not self._own_file and taken != setting.default:
+        if not self._own_file and not setting.may_come_with_project(taken):
             self.problems.append((path, _NOT_HERE))
         self.values[path] = taken
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Final, Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 
 from handraise.policy.places import DATABASE_URLS, database_of
 
@@ -209,6 +209,7 @@ PROGRAM_COMMAND: Final = Texts(
 
 
 T = TypeVar("T")
+Stricter = Literal["lower", "higher"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +222,37 @@ class Setting:
     meaning: str
     own_file_only: bool
     """Never from the working directory: a project that somebody cloned must not run commands or switch off rules."""
+    stricter: Stricter | None = None
+    """For numbers: the values that a file in the working directory may set, compared with the default."""
+
+    def may_come_with_project(self, value: object) -> bool:
+        """Whether a file that came with somebody else's project may set this value: it makes nothing laxer."""
+        if self.own_file_only:
+            return value == self.default
+        if (
+            self.stricter is None
+            or not isinstance(value, int | float)
+            or not isinstance(self.default, int | float)
+        ):
+            return True
+        return value <= self.default if self.stricter == "lower" else value >= self.default
 
 
-def setting(default: T, accepts: SettingType, meaning: str, *, own_file_only: bool = False) -> T:
+def setting(
+    default: T,
+    accepts: SettingType,
+    meaning: str,
+    *,
+    own_file_only: bool = False,
+    stricter: Stricter | None = None,
+) -> T:
     """Declare a setting as a field of its table."""
-    told = {"accepts": accepts, "meaning": meaning, "own_file_only": own_file_only}
+    told = {
+        "accepts": accepts,
+        "meaning": meaning,
+        "own_file_only": own_file_only,
+        "stricter": stricter,
+    }
     made: T = field(default=default, metadata=told)
     return made
 

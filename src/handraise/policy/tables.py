@@ -83,14 +83,19 @@ class FormSettings:
         DEFAULT_LIMITS.message,
         WholeNumber(1_000, 1024 * 1024),
         "Bytes of a message. A longer question is not shown.",
+        stricter="lower",
     )
     fields: int = setting(
-        DEFAULT_LIMITS.fields, WholeNumber(1, 500), "Fields of a form. A form with more is not shown."
+        DEFAULT_LIMITS.fields,
+        WholeNumber(1, 500),
+        "Fields of a form. A form with more is not shown.",
+        stricter="lower",
     )
     options: int = setting(
         DEFAULT_LIMITS.options,
         WholeNumber(2, 20_000),
         "Options of a choice. A question with more is not shown.",
+        stricter="lower",
     )
     unsafe_credentials: bool = unsafe_switch(
         "Show forms that ask for credentials or payment data, with a warning, instead of refusing them."
@@ -124,15 +129,24 @@ class LinkSettings:
 class LimitSettings:
     """How much one server may ask one person."""
 
-    per_call: int = setting(10, WholeNumber(1, 1000), "Questions in one call, over all its rounds.")
-    per_round: int = setting(5, WholeNumber(1, 64), "Questions of one call that wait at the same time.")
-    per_minute: int = setting(10, WholeNumber(1, 1000), "Questions within any sixty seconds.")
-    per_hour: int = setting(60, WholeNumber(1, 10_000), "Questions within any sixty minutes.")
+    per_call: int = setting(
+        10, WholeNumber(1, 1000), "Questions in one call, over all its rounds.", stricter="lower"
+    )
+    per_round: int = setting(
+        5, WholeNumber(1, 64), "Questions of one call that wait at the same time.", stricter="lower"
+    )
+    per_minute: int = setting(
+        10, WholeNumber(1, 1000), "Questions within any sixty seconds.", stricter="lower"
+    )
+    per_hour: int = setting(
+        60, WholeNumber(1, 10_000), "Questions within any sixty minutes.", stricter="lower"
+    )
     quiet_after_decline: float = setting(
         5.0,
         Seconds(0, 3600),
         "Seconds for which a server may not ask after a decline. The time doubles with each further decline in a row, "
         "up to an hour.",
+        stricter="higher",
     )
 
 
@@ -222,6 +236,7 @@ class GatewaySettings:
         600.0,
         Seconds(0, 86400),
         "Seconds for which you can still answer at our desk after the client cancelled the call.",
+        stricter="lower",
     )
     too_fast: float = setting(
         FASTER_THAN_READING,
@@ -244,6 +259,7 @@ class GatewaySettings:
         8,
         WholeNumber(1, 1000),
         "How many sessions one person may have at once over HTTP; each has server processes of its own.",
+        stricter="lower",
     )
 
 

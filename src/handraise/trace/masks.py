@@ -69,10 +69,15 @@ _MAX_NAMES: Final = 1000
 
 
 class Masks:
-    """Masks the messages of one connection, in the order in which they cross. Texts above `longest` are cut."""
+    """Masks the messages of one connection, in the order in which they cross. Texts above `longest` are cut.
 
-    def __init__(self, *, longest: int = MAX_TEXT) -> None:
+    `by_words`: of a text, only the words that are a secret by themselves are masked, if no secret is left then.
+    Somebody who is asked about a call needs that. The attack: a key at the end of a command hides the whole command.
+    """
+
+    def __init__(self, *, longest: int = MAX_TEXT, by_words: bool = False) -> None:
         self._longest = longest
+        self._by_words = by_words
         self._asked_for: dict[str, str] = {}
 
     def mask(self, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,12 +115,26 @@ class Masks:
             return _masked(kind)
         found = scan_answer({name: value})
         if found:
-            return _masked(found[0].kind)
+            words = _masked_words(name, value) if self._by_words and isinstance(value, str) else None
+            return _masked(found[0].kind) if words is None else _cut(mask_links(words), self._longest)
         return _cut(mask_links(value), self._longest) if isinstance(value, str) else value
 
 
 def _masked(kind: str) -> str:
     return f"[masked: {kind.replace('_', ' ')}]"
+
+
+def _masked_words(name: str, text: str) -> str | None:
+    """The text without the words that are secrets by themselves; None if a secret is left in it."""
+    words = (
+        _masked(found[0].kind) if (found := scan_answer({name: word})) else word
+        for word in _BLANKS.split(text)
+    )
+    shown = "".join(words)
+    return None if scan_answer({name: shown}) else shown
+
+
+_BLANKS: Final = re.compile(r"(\s+)")
 
 
 def _key(name: str) -> str:

@@ -55,7 +55,7 @@ async def test_a_connection_that_was_let_in_is_not_checked_again_and_one_that_wa
         async def send(message: MutableMapping[str, Any]) -> None:
             statuses.extend([message["status"]] if "status" in message else [])
 
-        scope = {"type": "http", "client": ends[0], "server": ends[1], CONNECTION: facts}
+        scope = {"type": "http", "method": "POST", "client": ends[0], "server": ends[1], CONNECTION: facts}
         await OwnUserOnly(gateway, AccessCheck())(scope, _no_body, send)
         assert (len(admitted) > before) != (statuses == [403])
         return len(admitted) > before
@@ -68,6 +68,29 @@ async def test_a_connection_that_was_let_in_is_not_checked_again_and_one_that_wa
             assert await is_let_in(ends, facts)
         assert await is_let_in(ends, facts)
         assert not await is_let_in(ends, {}), "the next connection from the same port is checked"
+
+
+@pytest.mark.shows("W7", "W9")
+async def test_a_web_page_does_not_make_a_client_of_the_persons_browser() -> None:
+    """A client's family is kept away from the desk, where the person answers with this browser."""
+    access, statuses = AccessCheck(), list[int]()
+
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("this is no message")
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        statuses.extend([message["status"]] if "status" in message else [])
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()) as client,
+    ):
+        ends = {"client": client.getsockname(), "server": listening.getsockname()}
+        for method in ("GET", "HEAD", "OPTIONS"):
+            scope = {"type": "http", "method": method, "headers": [], **ends}
+            await OwnUserOnly(gateway, access)(scope, _no_body, send)
+    assert statuses == [405] * 3
+    assert access.dump_families() == []
 
 
 async def _no_body() -> MutableMapping[str, Any]:

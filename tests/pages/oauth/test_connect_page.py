@@ -378,3 +378,43 @@ async def test_a_kept_token_serves_no_other_registration_and_not_more_than_it_wa
     ):
         assert await ConnectPage(account).recall(kept) is None
     assert await ConnectPage(at(authority)).recall({"secret": "typed"}) is None
+
+
+@pytest.mark.shows("L8")
+@pytest.mark.parametrize("says_who_it_is", [False, True])
+@pytest.mark.parametrize(
+    ("issuer", "authorization", "token", "is_usual"),
+    [
+        ("https://evil.example", "https://honest.test/authorize", "https://evil.example/token", False),
+        ("https://evil.example", "https://honest.test/authorize", "https://evil.net/token", False),
+        (
+            "https://accounts.a.example",
+            "https://www.a.example/authorize",
+            "https://oauth.b.example/token",
+            True,
+        ),
+        ("https://cognito.a.example", "https://login.b.example/authorize", "https://b.example/token", True),
+        ("https://a.example", "https://a.example/authorize", "https://a.example/token", True),
+    ],
+)
+def test_no_server_gets_a_code_that_another_one_issued(
+    issuer: str, authorization: str, token: str, is_usual: bool, says_who_it_is: bool
+) -> None:
+    """Mix-up: the person signs in at the honest server, which does not say in its answer who it is."""
+    says = {"authorization_response_iss_parameter_supported": True} if says_who_it_is else {}
+    published = {"issuer": issuer, "authorization_endpoint": authorization, "token_endpoint": token, **says}
+    if is_usual or says_who_it_is:
+        assert parse_metadata(issuer, published).names_itself is says_who_it_is
+    else:
+        with pytest.raises(AccountError, match="who it is"):
+            parse_metadata(issuer, published)
+
+
+@pytest.mark.parametrize("query", ["redirect_uri=https://evil.example", "scope=admin", "a=b&client_id="])
+def test_an_endpoint_sets_nothing_that_the_request_says(query: str) -> None:
+    at = "https://a.example"
+    published = {"issuer": at, "authorization_endpoint": f"{at}/go?{query}", "token_endpoint": f"{at}/token"}
+    with pytest.raises(AccountError, match="itself"):
+        parse_metadata(at, published)
+    own = f"{at}/go?tenant=7"
+    assert parse_metadata(at, {**published, "authorization_endpoint": own}).authorization_endpoint == own

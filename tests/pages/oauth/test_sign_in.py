@@ -172,3 +172,14 @@ async def test_tokens_of_another_issuer_than_the_one_people_sign_in_at_are_a_mis
     visit = house.ask(person=Person("https://other.example", "ann", "token"))
     assert (await house.browser().open(visit)).status_code == 503
     assert "https://other.example" in caplog.text
+
+
+@pytest.mark.shows("L8")
+async def test_a_state_that_was_used_is_used_in_any_spelling(house: House, authority: Authority) -> None:
+    visit, browser = ask(house, authority), house.browser()
+    sent = await browser.open(visit)
+    way_back = authority.agree(sent.headers["location"], "ann")
+    planted = house.browser(**browser.cookies)
+    assert (await browser.get(way_back)).status_code == 303
+    for other in (way_back, way_back.replace("state=", "state=%0A"), way_back.replace("state=", "state=%21")):
+        assert (await planted.get(other)).status_code == 404

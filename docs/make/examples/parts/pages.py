@@ -21,7 +21,7 @@ pages: list[Page] = [
 print([page.title for page in pages])
 
 # The data that the other site sends when it is done.
-print(sign_webhook("0123456789abcdef", b'{"status": "finished"}', now=1_700_000_000)[:25])
+print(sign_webhook("0123456789abcdef", b'{"reference": "7", "status": "finished"}', now=1_700_000_000)[:25])
 
 # The people who may sign in: a user of this computer, or the people of your own sign-in.
 door: BrowserSignIn = ThisComputer(user=1000)

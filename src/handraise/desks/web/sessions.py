@@ -101,6 +101,11 @@ class DeskSessions:
         self._forget()
         return _key(ticket) in self._tickets
 
+    def invited(self, ticket: str) -> Person | None:
+        """The person whom a ticket signs in."""
+        found = self._tickets.get(_key(ticket))
+        return None if found is None else found.person
+
     def admit(self, ticket: str, *, proven: bool = False) -> DeskSession | None:
         """Use the ticket up. None when it was used before, has run out, or never was one."""
         self._forget()

@@ -157,9 +157,18 @@ class SignIn:
             needs_proof=needed,
             code=code,
             passkey=passkey,
+            owner=self._owner(request),
             problem=problem,
             armed_after=round(ARMED_AFTER * 1000),
         )
+
+    def _owner(self, request: Request) -> str:
+        """Whose desk it is, at a desk that several people share.
+
+        The attack: somebody sends their own link to another person, who then answers their questions.
+        """
+        person = self._sessions.invited(_ticket(request))
+        return "" if self._is_local or person is None else person.subject
 
     def _used_up(self, language: Language) -> Response:
         heading, text = language("link_over"), language("link_over_why")

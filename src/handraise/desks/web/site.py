@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Final
@@ -69,6 +70,8 @@ class Site:
         self._files = StaticFiles("handraise.desks.web")
         self._lookup = QuestionLookup(queue, sessions)
         self._closing = asyncio.Event()
+        self._following: Counter[str] = Counter()
+        """How many streams of news each person has open."""
         passkey_answers = passkeys or PasskeyAnswers(None, advice="")
         self._passkey_page: PasskeyPage | None = None
         if passkey_answers.passkeys is not None:
@@ -203,17 +206,27 @@ class Site:
 
     async def _events(self, request: Request) -> Response:
         session = self._lookup.session(request)
-        return StreamingResponse(self._news(session), media_type="text/event-stream")
+        who = session.cookie if session.person is None else session.person.key
+        if self._following[who] >= _MOST_STREAMS:
+            return Response(status_code=204)  # tells a browser not to try again
+        return StreamingResponse(self._news(session, who), media_type="text/event-stream")
 
-    async def _news(self, session: DeskSession) -> AsyncIterator[str]:
-        """An event with the names of all that waits, now and at every change, until the desk closes.
+    async def _news(self, session: DeskSession, who: str) -> AsyncIterator[str]:
+        """An event with the names of all that waits, now and at every change, until the desk closes or they sign out.
 
         It carries names only; a page that wants to show more loads it as a page.
         """
-        async with aclosing(_changes(self._queue, self._closing)) as changes:
-            async for changed in changes:
-                here = [self._lookup.handle(one) for one in self._lookup.waiting(session)]
-                yield f"event: waiting\ndata: {json.dumps(here)}\n\n" if changed else ": still here\n\n"
+        self._following[who] += 1
+        try:
+            async with aclosing(_changes(self._queue, self._closing)) as changes:
+                async for changed in changes:
+                    if self._sessions.find(session.cookie, session.place) is None:
+                        return
+                    here = [self._lookup.handle(one) for one in self._lookup.waiting(session)]
+                    yield f"event: waiting\ndata: {json.dumps(here)}\n\n" if changed else ": still here\n\n"
+        finally:
+            self._following[who] -= 1
+            self._following += Counter()  # removes zero counts
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -234,6 +247,8 @@ class Site:
 
 
 _HEADINGS: Final = {403: "please_sign_in", 404: "question_gone", 413: "too_much", 405: "not_possible"}
+_MOST_STREAMS: Final = 30
+"""Open streams of one person. The attack: at a shared desk, one person's streams leave no requests for others."""
 _HEARTBEAT: Final = 15.0
 """Seconds without news after which a page is told that the desk is still here, so that a lost browser is noticed."""
 

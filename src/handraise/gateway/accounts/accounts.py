@@ -128,7 +128,8 @@ class Accounts:
         from handraise.pages import VisitReason
 
         pages = self.pages(own.upstream)
-        why = f"{own.upstream.target} wants to know who you are. {pages.lasts}".rstrip()
+        at = own.upstream.host  # the whole address may contain a key of the operator's
+        why = f"{at} wants to know who you are. {pages.lasts}".rstrip()
         visit = pages.visits.open(
             page,
             own.person,
@@ -142,7 +143,7 @@ class Accounts:
         }
         connecting = self._waiting.setdefault(visit.elicitation_id, _Connecting(own, page))
         text = (
-            f"{own.upstream.name} ({own.upstream.target}) can be used with an account of your own. The page shows what "
+            f"{own.upstream.name} ({at}) can be used with an account of your own. The page shows what "
             f"for, and leads you on to {host_of(goes_to)}, where you sign in. The gateway keeps the access for you "
             f"alone. {pages.lasts}"
         ).rstrip()

@@ -19,6 +19,7 @@ from handraise.issuers import (
     metadata_urls,
     post,
     resource_of,
+    shortened,
 )
 from handraise.pages.oauth.discovery import AnotherIssuer, Metadata, find_issuer
 from handraise.questions import Person
@@ -41,9 +42,13 @@ async def find_protection(url: str, challenge: Challenge, reach: AllowedAddresse
     """How the server at a URL is protected. A server without metadata is its own authorization server."""
     for place in metadata_urls(url, challenge.metadata_url):
         try:
-            return parse_protection(url, await fetch(place, reach), challenge)
+            found = parse_protection(url, await fetch(place, reach), challenge)
         except NotThere:
             continue
+        if resource_of(url) != found.resource and place not in metadata_urls(url, None):
+            # The attack: one of several servers on a host asks for tokens that are good for all of them.
+            raise AccountError(f"{place} speaks of more than {url}, and is not where its host publishes")
+        return found
     parts = urlsplit(url)
     return Protection(f"{parts.scheme}://{parts.netloc}", resource_of(url), challenge.scopes)
 
@@ -53,7 +58,7 @@ def parse_protection(url: str, published: dict[str, Any], challenge: Challenge) 
     resource, issuers = published.get("resource"), published.get("authorization_servers")
     asked = resource_of(url)
     if not isinstance(resource, str) or not covers(resource, asked):
-        raise AccountError(f"{url} publishes about another resource: {resource!r}")
+        raise AccountError(f"{url} publishes about another resource: {shortened(resource)}")
     if not isinstance(issuers, list) or not issuers or not isinstance(issuers[0], str):
         raise AccountError(f"{url} does not publish whose tokens it takes")
     offered = published.get("scopes_supported")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection
-from typing import Final
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any, Final
 
 from handraise.access import AccessCheck
 from handraise.errors import SetupError
@@ -39,10 +39,12 @@ class Admission:
         issuer: str | None = None,
         resource: str = "",
         desk: Application | None = None,
+        recheck: float | None = None,
     ) -> None:
         """Without `tokens` everybody counts as the user of this computer; use that on loopback only.
 
-        Clients without a token are told the `issuer`, and the `resource` that the token must be for.
+        With `recheck`, a request also ends as if its client left, at most so many seconds after its token stopped
+        working. Clients without a token are told the `issuer`, and the `resource` that the token must be for.
         """
         self._app = app
         self._hosts = frozenset(hosts)
@@ -51,6 +53,7 @@ class Admission:
         self._issuer = issuer
         self._resource = resource
         self._desk = desk
+        self._recheck = recheck
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -77,7 +80,43 @@ class Admission:
             await self._refuse(send)
             return
         headers = [(name, value) for name, value in scope["headers"] if name not in _KEPT_BACK]
-        await self._app({**scope, "headers": headers, PERSON: person}, receive, send)
+        admitted = {**scope, "headers": headers, PERSON: person}
+        if self._recheck is None:
+            await self._app(admitted, receive, send)
+        else:
+            await self._serve_while_known(scope, admitted, receive, send)
+
+    async def _serve_while_known(self, scope: Scope, admitted: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request until it ends, or its person may no longer use the gateway.
+
+        The attack: somebody who was removed keeps a stream open, and reads on.
+        """
+        over = started = complete = False
+
+        async def receive_while_known() -> MutableMapping[str, Any]:
+            nonlocal over
+            receiving = asyncio.ensure_future(receive())
+            try:
+                while not over:
+                    await asyncio.wait({receiving}, timeout=self._recheck)
+                    if receiving.done():
+                        return receiving.result()
+                    over = await self._person(scope) != admitted[PERSON]
+            finally:
+                receiving.cancel()
+            return {"type": "http.disconnect"}
+
+        async def send_on(message: MutableMapping[str, Any]) -> None:
+            nonlocal started, complete
+            started = True
+            complete = message["type"] == "http.response.body" and not message.get("more_body")
+            await send(message)
+
+        await self._app(admitted, receive_while_known, send_on)
+        if over and not started:
+            await self._refuse(send)
+        elif over and not complete:
+            await send({"type": "http.response.body", "body": b""})
 
     async def _person(self, scope: Scope) -> Person | None:
         given = _values(scope, b"authorization")
@@ -108,6 +147,10 @@ class OwnUserOnly:
     Each connection is checked once, before its first request passes: finding its user takes milliseconds. The user of a
     socket does not change. A program that hands its socket on could as well pass messages on. A connection that was
     refused is checked again for each request.
+
+    The attack: a web page has the person's browser fetch this address, and the browser would count as a client from
+    then on and reach the desk no more. A page cannot post here, nor send the header of a session: its `Origin` would
+    be refused.
     """
 
     def __init__(self, app: Application, access: AccessCheck) -> None:
@@ -116,6 +159,9 @@ class OwnUserOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         facts = scope.get(CONNECTION, {})
+        if scope["method"] != "POST" and not _values(scope, b"mcp-session-id"):
+            await reply(send, 405, b"", b"text/plain")
+            return
         if facts.get(_OWN) is not True:
             facts[_OWN] = await asyncio.to_thread(self._is_own, scope)
         if facts[_OWN] is True:

@@ -11,25 +11,19 @@ from typing import Any, Final
 from handraise.errors import AccountError, SetupError
 from handraise.issuers import ANYWHERE, AllowedAddresses, parse_networks
 from handraise.pages.brand import Brand
-from handraise.pages.oauth.discovery import Endpoints, FromVariable, Registration, find_server, hidden
+from handraise.pages.oauth.discovery import (
+    OWN_PARAMETERS,
+    Endpoints,
+    FromVariable,
+    Registration,
+    find_server,
+    hidden,
+)
 from handraise.pages.oauth.grants import Grant, revoke
 from handraise.vault import Secret
 
 _SERVICE: Final = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
-_OURS: Final = frozenset(
-    {
-        "response_type",
-        "client_id",
-        "redirect_uri",
-        "scope",
-        "state",
-        "nonce",
-        "code_challenge",
-        "code_challenge_method",
-        "resource",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ class Account:
         for scope in self.scopes:
             if not _SCOPE.fullmatch(scope):
                 raise SetupError(f"{scope!r} is no scope; give each one by itself")
-        if taken := _OURS & set(self.parameters):
+        if taken := OWN_PARAMETERS & set(self.parameters):
             raise SetupError(f"parameters cannot set {', '.join(sorted(taken))}")
         Brand(logo=self.logo)
         _ = self.registration

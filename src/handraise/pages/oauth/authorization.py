@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
+from cryptography.fernet import Fernet, InvalidToken
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
@@ -59,6 +61,68 @@ class AuthorizationRequest:
     def is_of(self, browser: str) -> bool:
         """Whether this browser started it."""
         return hmac.compare_digest(self.browser, browser)
+
+
+@dataclass(frozen=True, slots=True)
+class Departed:
+    """A browser that left to sign in: its secrets, and the path that it wanted."""
+
+    browser: str
+    verifier: str = field(repr=False)
+    nonce: str = field(repr=False)
+    at: str
+    until: float
+
+    def is_of(self, browser: str) -> bool:
+        """Whether this browser left."""
+        return hmac.compare_digest(self.browser, browser)
+
+    def request(self, server: Metadata, redirect_uri: str, state: str) -> AuthorizationRequest:
+        """The request that it made."""
+        return AuthorizationRequest(
+            self.browser, server, redirect_uri, state=state, verifier=self.verifier, nonce=self.nonce
+        )
+
+
+class Departures:
+    """The browsers that left to sign in. Each one is sealed into its own `state`, and used once.
+
+    The attack: nobody has to be known to begin a sign-in. If the beginnings were kept here, many of them would take
+    all the memory, or push out those of honest people.
+    """
+
+    def __init__(self, clock: Callable[[], float], patience: float) -> None:
+        """`patience`: seconds that a sign-in may take."""
+        self._clock = clock
+        self._patience = patience
+        self._seal = Fernet(Fernet.generate_key())
+        self._used: dict[str, float] = {}
+        """The nonces of those that came back. The oldest of too many are forgotten: an issuer takes a code once."""
+
+    def leave(self, browser: str, server: Metadata, redirect_uri: str, at: str = "") -> AuthorizationRequest:
+        """A request for a browser that wanted to see `at`."""
+        new = AuthorizationRequest(browser, server, redirect_uri)
+        left = Departed(browser, new.verifier, new.nonce, at, self._clock() + self._patience)
+        return replace(new, state=self._seal.encrypt(json.dumps(astuple(left)).encode()).decode())
+
+    def find(self, state: str) -> Departed | None:
+        """Who left with this state; None if nobody did, it was used, or it took too long."""
+        try:
+            left = Departed(*json.loads(self._seal.decrypt(state.encode("utf-8", "surrogatepass"))))
+        except InvalidToken:
+            return None
+        return left if self._clock() < left.until and left.nonce not in self._used else None
+
+    def use(self, left: Departed) -> None:
+        """Use it up."""
+        now = self._clock()
+        self._used = {nonce: until for nonce, until in self._used.items() if now < until}
+        self._used[left.nonce] = left.until
+        while len(self._used) > _MOST_USED:
+            del self._used[next(iter(self._used))]
+
+
+_MOST_USED: Final = 10_000
 
 
 class ConsentDenied(AccountError):

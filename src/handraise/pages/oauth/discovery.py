@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 from authlib.oauth2.rfc8414 import get_well_known_url
 
@@ -19,6 +20,8 @@ from handraise.issuers import (
     host_of,
     is_this_computer,
     require_secure_url,
+    shortened,
+    site_of,
 )
 from handraise.vault import Secret
 
@@ -97,6 +100,22 @@ _ENDPOINTS: Final = (
 )
 
 
+OWN_PARAMETERS: Final = frozenset(
+    {
+        "response_type",
+        "client_id",
+        "redirect_uri",
+        "scope",
+        "state",
+        "nonce",
+        "code_challenge",
+        "code_challenge_method",
+        "resource",
+    }
+)
+"""The parameters of an authorization request that only we set. A second one of the same name might count instead."""
+
+
 class AnotherIssuer(AccountError):
     """The metadata names another issuer."""
 
@@ -150,9 +169,13 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     Every endpoint is parsed strictly and uses https. Only an issuer on this computer may have endpoints here.
     RFC 8414 lets endpoints be on other hosts than the issuer, and large providers do that. So that is no error: the
     person is shown the host of the authorization endpoint, because that is the site which asks for their password.
+
+    The attack (mix-up, RFC 9700, section 4.4): a server sends people to another one's authorization endpoint, and gets
+    the code at its own token endpoint. So a server whose two endpoints are on different sites has the first one on the
+    issuer's site, or says in its answers who it is.
     """
     if published.get("issuer") != issuer:
-        raise AnotherIssuer(f"{issuer} publishes as another issuer: {published.get('issuer')!r}")
+        raise AnotherIssuer(f"{issuer} publishes as another issuer: {shortened(published.get('issuer'))}")
     endpoints: dict[str, str | None] = {}
     for name in _ENDPOINTS:
         value = published.get(name)
@@ -165,6 +188,14 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
     authorization, token = endpoints["authorization_endpoint"], endpoints["token_endpoint"]
     if authorization is None or token is None:
         raise AccountError(f"{issuer} does not publish where people and servers go")
+    names_itself = published.get("authorization_response_iss_parameter_supported") is True
+    if not names_itself and site_of(authorization) not in (site_of(issuer), site_of(token)):
+        raise AccountError(
+            f"{issuer} sends people to {host_of(authorization)}, takes what comes of it at {host_of(token)}, and does "
+            "not say in its answers who it is"
+        )
+    if taken := OWN_PARAMETERS & parse_qs(urlsplit(authorization).query, keep_blank_values=True).keys():
+        raise AccountError(f"{issuer}: authorization_endpoint sets {', '.join(sorted(taken))} itself")
     methods = _words(published, "code_challenge_methods_supported")
     if methods is not None and "S256" not in methods:
         raise AccountError(f"{issuer} has no PKCE with S256, without which a stolen code could be used")
@@ -175,7 +206,7 @@ def parse_metadata(issuer: str, published: dict[str, Any]) -> Metadata:
         endpoints["revocation_endpoint"],
         endpoints["jwks_uri"],
         _words(published, "token_endpoint_auth_methods_supported") or ("client_secret_basic",),
-        published.get("authorization_response_iss_parameter_supported") is True,
+        names_itself,
         endpoints["registration_endpoint"],
         methods is not None,
         (_words(published, "scopes_supported") or ())[:_MOST_SCOPES],

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from handraise.errors import AccountError, SetupError
 from handraise.pages.identity import Browser, BrowserMatch, Browsers, new_browser, same_person
-from handraise.pages.oauth.authorization import AuthorizationRequest, ConsentDenied, read_code, read_person
+from handraise.pages.oauth.authorization import ConsentDenied, Departures, read_code, read_person
 from handraise.pages.oauth.discovery import FromVariable, Registration, find_server, hidden
 from handraise.pages.oauth.grants import redeem
 from handraise.pages.page import BrowserAtPage
@@ -32,15 +32,6 @@ logger = logging.getLogger(__name__)
 _SCOPES: Final = ("openid",)
 _PATIENCE: Final = 600.0
 """Seconds that a sign-in may take."""
-_MOST: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaving:
-    departure: AuthorizationRequest
-    at: str
-    """The path of the wanted page. It never comes from a parameter."""
-    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +67,7 @@ class SignInAt:
         self._clock = clock
         self._url = ""
         self._browsers = Browsers(lambda: self._url, "signed-in")
-        self._leaving: dict[str, _Leaving] = {}
+        self._departures = Departures(clock, _PATIENCE)
         self._sessions: dict[str, _Session] = {}
         self.routes: Sequence[BaseRoute] = (
             Route("/signed-in", self._back),
@@ -108,32 +99,34 @@ class SignInAt:
         except AccountError as error:
             logger.warning("nobody can sign in: %s", error)
             raise HTTPException(503, NOT_NOW) from None
-        departure = AuthorizationRequest(browser.name, server, urljoin(self._url, "signed-in"))
-        self._make_room()
-        self._leaving[departure.state] = _Leaving(departure, at, self._clock() + _PATIENCE)
+        departure = self._departures.leave(browser.name, server, urljoin(self._url, "signed-in"), at)
         url = departure.url(self._registration.client_id, _SCOPES, more)
         response = RedirectResponse(url, 303)
         return self._browsers.give_cookie(response, browser) if browser.is_new else response
 
     async def _back(self, request: Request) -> Response:
-        leaving = self._leaving.get(request.query_params.get("state", ""))
-        if leaving is None or self._clock() >= leaving.until:
+        state = request.query_params.get("state", "")
+        if (left := self._departures.find(state)) is None:
             raise HTTPException(404, NOTHING)
-        if not leaving.departure.is_of(self._browsers.meet(request).name):
+        if not left.is_of(self._browsers.meet(request).name):
             raise HTTPException(403, ELSEWHERE)  # login CSRF; and nothing is used up
-        del self._leaving[leaving.departure.state]
+        self._departures.use(left)
         try:
-            code = read_code(leaving.departure, request.url)
-            grant = await redeem(self._registration, leaving.departure, code, _SCOPES)
-            person = await read_person(grant, leaving.departure, self._registration.client_id)
+            server = await find_server(self._registration)
+            departure = left.request(server, urljoin(self._url, "signed-in"), state)
+            code = read_code(departure, request.url)
+            grant = await redeem(self._registration, departure, code, _SCOPES)
+            person = await read_person(grant, departure, self._registration.client_id)
         except ConsentDenied:
             raise HTTPException(403, NOBODY) from None
         except AccountError as error:
             logger.warning("signing in did not work: %s", error)
             raise HTTPException(403, NOT_NOW) from None
         own = new_browser()  # session fixation: others may know the old cookie
-        self._sessions[own.name] = _Session(person, leaving.at, self._clock() + self._lasts)
-        return self._browsers.give_cookie(RedirectResponse(leaving.at, 303), own)
+        now = self._clock()
+        self._sessions = {name: one for name, one in self._sessions.items() if now < one.until}
+        self._sessions[own.name] = _Session(person, left.at, now + self._lasts)
+        return self._browsers.give_cookie(RedirectResponse(left.at, 303), own)
 
     async def _switch(self, request: Request) -> Response:
         """Sign in with another account."""
@@ -147,13 +140,6 @@ class SignInAt:
     def _session(self, browser: Browser) -> _Session | None:
         found = self._sessions.get(browser.name)
         return found if found is not None and self._clock() < found.until else None
-
-    def _make_room(self) -> None:
-        now = self._clock()
-        self._leaving = {state: one for state, one in self._leaving.items() if now < one.until}
-        self._sessions = {name: one for name, one in self._sessions.items() if now < one.until}
-        while len(self._leaving) >= _MOST:
-            self._leaving.pop(next(iter(self._leaving)))
 
 
 NOTHING: Final = "This way back was used before, or took too long. Open the link from your client again."
