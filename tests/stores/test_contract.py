@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from tests.ledger.examples import fill
-from tests.postgres import PostgresServer
 
 from handraise.calls import Store
 from handraise.calls.ledger_tables import StoredContent
@@ -42,8 +41,8 @@ class TestSqliteStore(StoreContract, LedgerContract):
 @pytest.mark.shows("X1", "C3")
 class TestPostgresStore(StoreContract, LedgerContract):
     @pytest.fixture
-    async def store(self, postgres: PostgresServer) -> AsyncIterator[Store]:
-        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    async def store(self, url: str) -> AsyncIterator[Store]:
+        store = PostgresStore(url, keys=[b"k" * 32])
         yield store
         await store.aclose()
 

@@ -15,7 +15,6 @@ import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.client.hosts import host
 from tests.ledger.examples import ABOUT, a_trail, fill
-from tests.postgres import PostgresServer
 from typer.testing import CliRunner
 
 from handraise import Handraise, ask
@@ -49,11 +48,6 @@ KILLED = """
 
 
 @pytest.fixture
-def url(postgres: PostgresServer) -> str:
-    return postgres.new_database()
-
-
-@pytest.fixture
 async def ledger(url: str) -> AsyncIterator[Ledger]:
     made = Ledger.of(PostgresStore(url, keys=[KEY]))
     yield made
@@ -70,8 +64,7 @@ async def events_of(ledger: Ledger) -> list[LedgerEvent]:
 
 
 @pytest.mark.shows("G1", "G5")
-async def test_what_was_in_flight_on_a_node_that_was_killed_is_ambiguous(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
+async def test_what_was_in_flight_on_a_node_that_was_killed_is_ambiguous(url: str) -> None:
     be_killed(url)
     ledger = Ledger.of(PostgresStore(url, keys=[KEY]))
     settled = 0
@@ -87,8 +80,7 @@ async def test_what_was_in_flight_on_a_node_that_was_killed_is_ambiguous(postgre
     await ledger.aclose()
 
 
-async def test_a_question_that_can_go_on_keeps_its_node_until_it_has_an_end(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
+async def test_a_question_that_can_go_on_keeps_its_node_until_it_has_an_end(url: str) -> None:
     left, here = (Ledger.of(PostgresStore(url, keys=[KEY])) for _ in range(2))
     await left.record(left.trail("q_1", ABOUT, None, until="used").decided("accept", "human"))
     await left.aclose()
@@ -99,8 +91,7 @@ async def test_a_question_that_can_go_on_keeps_its_node_until_it_has_an_end(post
 
 
 @pytest.mark.shows("G5")
-async def test_true_puts_the_ledger_into_the_servers_own_database(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
+async def test_true_puts_the_ledger_into_the_servers_own_database(url: str) -> None:
     handraise = Handraise(store=url, keys=[KEY], ledger=True)
     server = handraise.install(MCPServer("notes"))
 
@@ -171,8 +162,7 @@ def changes_of(columns: dict[str, dict[str, str]]) -> Iterator[str]:
 
 
 @pytest.mark.shows("G4")
-async def test_every_change_to_a_ledger_in_a_database_is_found(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
+async def test_every_change_to_a_ledger_in_a_database_is_found(url: str) -> None:
     ledger = Ledger.of(PostgresStore(url, keys=[KEY]), keeping="all")
     await fill(ledger, 4)
     await ledger.place()
@@ -197,6 +187,7 @@ async def test_every_change_to_a_ledger_in_a_database_is_found(postgres: Postgre
         assert report.verdict is LedgerVerdict.BROKEN, (made, report)
         change(url, *back)
     assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    change(url, "DROP SCHEMA saved CASCADE")
     await ledger.store.aclose()
 
 
@@ -290,8 +281,7 @@ async def test_an_event_that_triggers_swallowed_is_missed_when_they_are_gone(
     assert finding.sentence.startswith("1 events were removed before they had a place, as of")
 
 
-async def test_events_that_retention_removed_on_another_node_are_not_missed(postgres: PostgresServer) -> None:
-    url = postgres.new_database()
+async def test_events_that_retention_removed_on_another_node_are_not_missed(url: str) -> None:
     one, other = (Ledger.of(PostgresStore(url, keys=[KEY])) for _ in range(2))
     await one.tables.record([a_trail(one, 1).asked()])
     assert await retain(other, since=2**52) == 1

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.postgres import PostgresServer
 
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
@@ -36,7 +35,7 @@ class TestSqliteSecrets(SecretsContract):
 @pytest.mark.shows("X1", "L11")
 class TestPostgresSecrets(SecretsContract):
     @pytest.fixture
-    async def table(self, postgres: PostgresServer) -> AsyncIterator[SecretTable]:
-        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    async def table(self, url: str) -> AsyncIterator[SecretTable]:
+        store = PostgresStore(url, keys=[b"k" * 32])
         yield store.secrets
         await store.aclose()

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.postgres import PostgresServer
 
 from handraise.calls.store import Tickets
 from handraise.errors import StoreError
@@ -37,16 +36,15 @@ class TestSqliteTickets(TicketsContract):
 @pytest.mark.stranger
 class TestPostgresTickets(TicketsContract):
     @pytest.fixture
-    async def tickets(self, postgres: PostgresServer) -> AsyncIterator[Tickets]:
-        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    async def tickets(self, url: str) -> AsyncIterator[Tickets]:
+        store = PostgresStore(url, keys=[b"k" * 32])
         yield store.tickets
         await store.aclose()
 
 
 @pytest.mark.stranger
-async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(postgres: PostgresServer) -> None:
+async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(url: str) -> None:
     """On whichever machine it was."""
-    url = postgres.new_database()
     first, other = (PostgresStore(url, keys=[b"k" * 32]) for _ in range(2))
     here, left = await first.tickets.enter(), await other.tickets.enter()
     killed = NodePresence(first.database, "killed", lease=0.3)
@@ -92,9 +90,9 @@ async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_file(tmp_pat
 
 @pytest.mark.stranger
 async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_database(
-    postgres: PostgresServer,
+    url: str,
 ) -> None:
-    store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    store = PostgresStore(url, keys=[b"k" * 32])
     await store.tickets.open(TICKET)
     await store.database.change("UPDATE tickets SET person = 'eve'")
     await _ends_for_nobody(store.tickets)

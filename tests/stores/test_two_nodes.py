@@ -18,7 +18,7 @@ AHEAD, BEHIND = {"skew": "3600"}, {"skew": "-3600"}
 
 @pytest.fixture(scope="module")
 def cluster(postgres: PostgresServer, nursery: Program) -> Iterator[Cluster]:
-    with running_cluster(nursery, postgres.new_database(), AHEAD, BEHIND) as cluster:
+    with postgres.empty_database() as url, running_cluster(nursery, url, AHEAD, BEHIND) as cluster:
         yield cluster
 
 

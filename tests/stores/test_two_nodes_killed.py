@@ -141,5 +141,5 @@ async def test_whenever_a_node_is_killed_its_answer_is_used_once_or_ambiguous_on
 async def test_whenever_a_node_is_killed_its_answer_is_used_once_or_ambiguous_on_postgresql(
     nursery: Program, postgres: PostgresServer
 ) -> None:
-    with running_cluster(nursery, postgres.new_database()) as cluster:
+    with postgres.empty_database() as url, running_cluster(nursery, url) as cluster:
         check_all(await live_all(cluster, [(tool, step) for step in STEPS for tool in TOOLS]))
