@@ -14,7 +14,7 @@ from handraise import disk
 from handraise.gateway.shared.people import PeopleFile
 from handraise.policy import OwnRule
 from handraise.policy.files import RulesFile
-from handraise.stores.seal import key_file_beside
+from handraise.stores.sealing import key_file_beside
 from handraise.vault import KeyFile
 from tests.another_user import NOBODY, as_another, careless_umask, shared_directory
 

@@ -12,7 +12,7 @@ from handraise.desks import Cause, Decision
 from handraise.desks.gate import PolicyGate
 from handraise.forms import Form, Text
 from handraise.policy import OwnRule, Policy, Settings
-from handraise.policy.tables import LimitSettings
+from handraise.policy.settings import LimitSettings
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
 from handraise.urls import inspect_url

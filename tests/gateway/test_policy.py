@@ -23,7 +23,7 @@ from handraise.errors import HandraiseError
 from handraise.forms import Limits
 from handraise.gateway.options import Options
 from handraise.policy import OwnRule, Policy, Settings
-from handraise.policy.tables import DeskSettings
+from handraise.policy.settings import DeskSettings
 from handraise.questions import Accepted
 from handraise.revisions import Revision
 from handraise.wire import REFUSALS

@@ -33,11 +33,11 @@ from tests.stores.dying import Dying
 from handraise import Accepted, Handraise, ask, once, replayable
 from handraise.calls import Store
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import LedgerKeys
+from handraise.ledger.proof import LedgerKeys
 from handraise.policy.places import database_of
 from handraise.stores import SqliteStore
 from handraise.stores.postgres import PostgresStore
-from handraise.stores.seal import key_file_beside
+from handraise.stores.sealing import key_file_beside
 
 LEASE = 1.5
 """Short, so that the tests need not wait for it long."""

@@ -11,10 +11,10 @@ from tests.ledger.examples import fill
 from handraise.calls import Store
 from handraise.calls.ledger_tables import StoredContent
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import LedgerKeys
-from handraise.ledger.maintenance import LedgerVerdict, erase, verify
+from handraise.ledger.proof import LedgerKeys
+from handraise.ledger.verify import LedgerVerdict
 from handraise.stores import MemoryStore, SqliteStore
-from handraise.stores.memory_ledger import MemoryLedger
+from handraise.stores.memory import MemoryLedger
 from handraise.stores.postgres import PostgresStore
 from handraise.testing import LedgerContract, StoreContract
 
@@ -74,8 +74,8 @@ async def test_every_change_to_a_ledger_in_memory_is_found(change: Callable[[Mem
     ledger = Ledger(store, keys=LedgerKeys(b"k" * 32), keeping="all")
     await fill(ledger, 3)
     await ledger.checkpoint()
-    assert await erase(ledger, lambda number, _: number == 2) == (1, 1)
-    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    assert await ledger.erase(lambda number, _: number == 2) == (1, 1)
+    assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
     change(store.ledger)
-    assert (await verify(ledger)).verdict is LedgerVerdict.BROKEN
+    assert (await ledger.verify()).verdict is LedgerVerdict.BROKEN
     await ledger.store.aclose()

@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from tests.waiting import until
 
+from handraise import stores
 from handraise.calls import Flow, JournalEntry, RoundOutcome
 from handraise.calls.rounds import digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
-from handraise.stores import sqlite as sqlite_stores
 from handraise.testing.part_contracts import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
@@ -307,7 +307,7 @@ def test_no_parameter_of_a_statement_has_a_number() -> None:
     """Python 3.12 warns when a sequence is given for `?1`, and 3.14 refuses."""
     statements = [
         node.value
-        for file in Path(sqlite_stores.__path__[0]).glob("*.py")
+        for file in Path(stores.__path__[0]).glob("sqlite*.py")
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]

@@ -12,7 +12,7 @@ from handraise.calls.store import Tickets
 from handraise.errors import StoreError
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.postgres import PostgresStore
-from handraise.stores.postgres.nodes import NodePresence
+from handraise.stores.postgres_nodes import NodePresence
 from handraise.testing import TicketsContract
 from handraise.testing.part_contracts import RESPONSE, TICKET
 

@@ -15,7 +15,7 @@ from tests.postgres import PostgresServer
 from tests.stores.cluster import Cluster, Node, Program, answer, asked, running_cluster, text_of
 from tests.stores.told import Told, read_ledger
 
-from handraise.ledger.maintenance import LedgerVerdict
+from handraise.ledger.verify import LedgerVerdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 

@@ -153,7 +153,7 @@ def _store() -> Iterator[CheckResult]:
     from handraise.policy.files import load_settings
     from handraise.policy.places import database_of
     from handraise.policy.settings import choose
-    from handraise.stores.registry import own_or_named_store, own_store_file
+    from handraise.stores import own_or_named_store, own_store_file
 
     where = str(choose("store.url", None, os.environ, load_settings(), None).value)
     if not where:

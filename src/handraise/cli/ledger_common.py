@@ -83,7 +83,7 @@ def _existing(where: str | None, *, or_lost: bool) -> Path | str:
 
 def _is_ledger(path: Path) -> bool:
     """Whether a file is a ledger. Checked first, because opening would add the ledger's tables to another database."""
-    from handraise.stores.sqlite.file import reading_uri
+    from handraise.stores.sqlite_file import reading_uri
 
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True)) as db:
@@ -107,7 +107,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
 
 def parse_time_option(text: str | None) -> int | None:
     """A typed time as milliseconds since 1970."""
-    from handraise.ledger.history import parse_when
+    from handraise.ledger.views import parse_when
 
     if text is None:
         return None

@@ -22,8 +22,14 @@ from handraise.policy import OwnRule, Policy, PolicyRuling, Settings, load_polic
 from handraise.policy.files import RULES_NAME, RulesFile
 from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rules import MAY, SESSION
-from handraise.policy.settings import SETTINGS, value_of
-from handraise.policy.tables import AskingRule, GuardSettings, LimitSettings, ServerSettings
+from handraise.policy.settings import (
+    SETTINGS,
+    AskingRule,
+    GuardSettings,
+    LimitSettings,
+    ServerSettings,
+    value_of,
+)
 from handraise.questions import Origin, Question
 from handraise.revisions import Revision
 from handraise.wire import parse_question

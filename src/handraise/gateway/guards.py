@@ -19,7 +19,7 @@ from handraise.gateway.call import RelayedCall
 from handraise.gateway.messages import Message, response
 from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, folded
-from handraise.policy.tables import GuardSettings
+from handraise.policy.settings import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
 

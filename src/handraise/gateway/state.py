@@ -28,7 +28,7 @@ from handraise.policy import load_policy
 from handraise.policy.places import data_directory, database_of
 from handraise.processes import keep_memory_private
 from handraise.questions import Question
-from handraise.stores.registry import own_store_file
+from handraise.stores import own_store_file
 
 logger = logging.getLogger(__name__)
 

@@ -17,11 +17,9 @@ from starlette.routing import Mount, Route
 
 from handraise.desks.language import Language, language_of_browser
 from handraise.errors import HandraiseError
-from handraise.pages.brand import Brand
 from handraise.pages.identity import Browsers, BrowserSignIn, new_browser
 from handraise.pages.outside_page import OutsidePage
-from handraise.pages.page import BrowserAtPage
-from handraise.pages.visits import Visit, Visits
+from handraise.pages.page import Brand, BrowserAtPage, Visit, Visits
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 from handraise.site.middleware import SameSiteMiddleware, first, has_token, read_posted
 from handraise.site.rendering import StaticFiles, environment

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
         rule,
         warn,
     )
-    from handraise.policy.settings import Settings
-    from handraise.policy.tables import CancelIt, Headless, Park, RunHook
+    from handraise.policy.settings import CancelIt, Headless, Park, RunHook, Settings
 
 __all__ = [
     "ALLOW",
@@ -74,9 +73,8 @@ _HOMES = {
     **dict.fromkeys(("load_policy", "load_settings"), "files"),
     **dict.fromkeys(("Admitted", "CountedQuestion", "JoinsWaiting", "LimitDecision"), "limits"),
     **dict.fromkeys(("OverLimit", "RateLimits", "sameness_of"), "limits"),
-    **dict.fromkeys(("CancelIt", "Headless", "Park", "RunHook"), "tables"),
+    **dict.fromkeys(("CancelIt", "Headless", "Park", "RunHook", "Settings"), "settings"),
     "Policy": "policy",
-    "Settings": "settings",
     "standard_rules": "policy",
 }
 """The module of each name that is not in `rules`."""

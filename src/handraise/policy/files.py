@@ -23,9 +23,16 @@ from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rules import OwnRule, Rulebook, Which, dump_book, parse_book
-from handraise.policy.setting import Setting
-from handraise.policy.settings import FORMS_BY_PRESET, GROUPS, SETTINGS, Settings
-from handraise.policy.tables import GuardSettings, LimitSettings, ServerSettings
+from handraise.policy.setting_types import Setting
+from handraise.policy.settings import (
+    FORMS_BY_PRESET,
+    GROUPS,
+    SETTINGS,
+    GuardSettings,
+    LimitSettings,
+    ServerSettings,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from handraise.policy.policy import Policy

@@ -22,8 +22,7 @@ from handraise.policy.rules import (
     all_of,
     worst_of,
 )
-from handraise.policy.settings import Settings
-from handraise.policy.tables import AskingRule, DeskSettings, FormSettings, LinkSettings
+from handraise.policy.settings import AskingRule, DeskSettings, FormSettings, LinkSettings, Settings
 from handraise.questions import TYPED, FormQuestion, Origin, Question
 from handraise.secrets import judge_form
 from handraise.urls import REASONS, inspect_url

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, get_args
 
 from handraise.errors import SetupError
-from handraise.policy.tables import AskingRule
+from handraise.policy.settings import AskingRule
 from handraise.questions import Origin, Question
 
 if TYPE_CHECKING:  # a gateway reads its settings before it starts its server

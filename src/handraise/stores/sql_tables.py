@@ -11,9 +11,9 @@ from typing import Any, Final, LiteralString, Protocol
 from handraise.calls.records import Flow, Json, RoundRecord, UnfinishedRound
 from handraise.calls.store import Ticket
 from handraise.disk import Leftover
-from handraise.stores import sealed_rows as rows
-from handraise.stores.seal import Sealer
-from handraise.vault.records import SealedSecret
+from handraise.stores import sealing
+from handraise.stores.sealing import Sealer
+from handraise.vault.vault import SealedSecret
 
 
 class SqlDatabase(Protocol):
@@ -55,11 +55,11 @@ class SqlRounds:
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         query: LiteralString = (
-            f"SELECT {rows.COLUMNS} FROM rounds WHERE digest IS NULL AND until IS NULL"  # noqa: S608 - SQL of ours, no input
+            f"SELECT {sealing.COLUMNS} FROM rounds WHERE digest IS NULL AND until IS NULL"  # noqa: S608 - SQL of ours, no input
             f" AND person = coalesce(%s, person) ORDER BY {self.oldest_first}"
         )
         found, sealer = await self.database.all(query, (person,)), await self.database.get_sealer()
-        return [rows.load_round(sealer, row) for row in found]
+        return [sealing.load_round(sealer, row) for row in found]
 
     async def unfinished(self) -> list[UnfinishedRound]:
         query = "SELECT call_id, handler, deadline FROM rounds WHERE outcome IS NULL AND until IS NULL"
@@ -67,7 +67,7 @@ class SqlRounds:
 
     async def find_flow(self, elicitation_id: str) -> Flow | None:
         row = await self.database.one("SELECT * FROM flows WHERE elicitation_id = %s", (elicitation_id,))
-        return None if row is None else rows.load_flow(await self.database.get_sealer(), row)
+        return None if row is None else sealing.load_flow(await self.database.get_sealer(), row)
 
     async def prune_flows(self, now: float) -> int:
         """Delete what is over; returns how many."""
@@ -112,17 +112,17 @@ class SqlTickets:
     async def open(self, ticket: Ticket) -> None:
         await self.database.change(
             "INSERT INTO tickets VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (key) DO NOTHING",
-            rows.dump_ticket(await self.database.get_sealer(), ticket),
+            sealing.dump_ticket(await self.database.get_sealer(), ticket),
         )
 
     async def find(self, key: str) -> Ticket | None:
         row = await self.database.one(_FIND, (key,))
-        return None if row is None else rows.load_ticket(await self.database.get_sealer(), row)
+        return None if row is None else sealing.load_ticket(await self.database.get_sealer(), row)
 
     async def waiting(self, person: str) -> list[Ticket]:
         query = "SELECT * FROM tickets WHERE person = %s AND outcome IS NULL"
         found, sealer = await self.database.all(query, (person,)), await self.database.get_sealer()
-        return [rows.load_ticket(sealer, row) for row in found]
+        return [sealing.load_ticket(sealer, row) for row in found]
 
     async def ask(self, key: str, round: Json) -> None:
         while (bound := await self._bound(key)) is not None:
@@ -154,13 +154,13 @@ class SqlTickets:
     async def prune(self, now: float) -> int:
         return await self.database.change("DELETE FROM tickets WHERE %s >= deadline", (now,))
 
-    async def _bound(self, key: str) -> rows.TicketColumns | None:
+    async def _bound(self, key: str) -> sealing.TicketColumns | None:
         """The columns that a sealed one is bound to. It is written only if they are still the same then."""
         row = await self.database.one(_FIND, (key,))
-        return None if row is None else rows.bound_columns(await self.database.get_sealer(), row)
+        return None if row is None else sealing.bound_columns(await self.database.get_sealer(), row)
 
-    async def _sealed(self, bound: rows.TicketColumns, column: str, value: Json) -> bytes | None:
-        return rows.seal_ticket_column(await self.database.get_sealer(), bound, column, value)
+    async def _sealed(self, bound: sealing.TicketColumns, column: str, value: Json) -> bytes | None:
+        return sealing.seal_ticket_column(await self.database.get_sealer(), bound, column, value)
 
 
 class SqlSecrets:

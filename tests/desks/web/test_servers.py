@@ -21,7 +21,7 @@ from handraise.desks.passkeys import PasskeyFile
 from handraise.desks.web.sessions import PasskeyTask
 from handraise.policy import OwnRule, Policy, Settings
 from handraise.policy.files import RulesFile
-from handraise.policy.tables import LimitSettings, ServerSettings
+from handraise.policy.settings import LimitSettings, ServerSettings
 from handraise.questions import Cancelled, Declined
 
 SETTINGS = Settings(

@@ -14,7 +14,7 @@ from handraise.gateway.http.exchange import Receive, Scope, Send
 from handraise.gateway.http.server import PERSON
 from handraise.gateway.shared.admission import Admission, OwnUserOnly
 from handraise.gateway.shared.people import PeopleFile, person_named
-from handraise.site.connections import CONNECTION
+from handraise.site.listener import CONNECTION
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
 

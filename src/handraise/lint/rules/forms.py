@@ -14,7 +14,7 @@ from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFil
 from handraise.lint.written_forms import WrittenField, WrittenForm, written_form
 from handraise.policy.policy import urls_in_text
 from handraise.policy.rules import Facts
-from handraise.policy.tables import FormSettings
+from handraise.policy.settings import FormSettings
 from handraise.questions import FormQuestion, Origin
 from handraise.secrets import judge_form
 from handraise.urls import REASONS, require_safe_url
