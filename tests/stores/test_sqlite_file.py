@@ -140,7 +140,7 @@ def test_the_thread_ends_with_its_last_owner() -> None:
     assert not thread.is_alive()
 
 
-PLACES_TABLE = "CREATE PLACES_TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, place INTEGER) STRICT;"
+PLACES_TABLE = "CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, place INTEGER) STRICT;"
 
 
 class Things:
