@@ -150,7 +150,7 @@ def test_what_was_blocked_is_counted_by_reason_with_its_servers() -> None:
 
 def test_secrets_and_dangerous_links_are_named() -> None:
     asked = event("q", "asked", message=MESSAGE, fields=(FieldRecord("pw", "text", "password"),))
-    linked = event("r", "asked", message=MESSAGE, link=LinkRecord("evil.example", "x.evil.example", "danger"))
+    linked = event("r", "asked", message=MESSAGE, link=LinkRecord("danger", "evil.example", "x.evil.example"))
     figures = figures_of(questions_of([asked, linked]))
     assert figures.secrets == (("password", 1),)
     assert figures.risky == (("evil.example", 1),)

@@ -59,7 +59,7 @@ def _question(number: int, chance: random.Random, days: int) -> Iterator[LedgerE
     about = EventContext(server, chance.choice(PEOPLE), request, "url" if mode == "url" else "form")
     asked = START + int(chance.betavariate(2, 1.4) * days) * DAY + int(chance.gauss(0, 3) * 3_600_000)
     message = Content(f"m{number}", "0" * 64)
-    link = LinkRecord("example.com", "auth.example.com", "ok") if mode == "url" else None
+    link = LinkRecord("ok", "example.com", "auth.example.com") if mode == "url" else None
     names = iter(range(10))
 
     def event(kind: EventKind, after: int, **more: object) -> LedgerEvent:

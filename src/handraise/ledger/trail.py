@@ -116,7 +116,7 @@ def shown_question(
 
 def link_record(link: Inspection) -> LinkRecord:
     """Where a link leads, without its path and parameters."""
-    return LinkRecord(link.registrable_domain, link.host, link.verdict, link.reasons)
+    return LinkRecord(link.verdict, link.registrable_domain, link.host, link.reasons)
 
 
 class Trail:
