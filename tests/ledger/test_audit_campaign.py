@@ -1,4 +1,4 @@
-"""Two thousand changes to a ledger file: nothing that changes what happened verifies as sound.
+"""Eight hundred changes to a ledger file: nothing that changes what happened verifies as sound.
 
 The attacker of this campaign can write to the database file, knows everything about its format and has old copies of
 it. They have neither the key nor the file that ends in `.head`.
@@ -28,7 +28,7 @@ from handraise.ledger.proof import Tree, leaf_data, leaf_hash
 from handraise.ledger.verify import LedgerVerdict
 
 SEEDS = range(SEED, SEED + steps(8))
-EACH = 250
+EACH = 100
 
 NOT_THE_LEDGER = {"rounds", "journal", "flows", "secrets", "tickets"}
 """The other tables of a store's file. They hold what waits and what is secret, not what happened: no event is read

@@ -20,7 +20,7 @@ from tests.campaigns import steps
 from handraise.ledger import Ledger
 from handraise.ledger.verify import LedgerVerdict
 
-ROUNDS = steps(50)
+ROUNDS = steps(20)
 
 WRITER = """
     import asyncio, os, sys

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handraise.errors import LedgerError, SetupError
@@ -34,6 +34,7 @@ CHECKPOINT = Checkpoint(KEYS.verifier.origin, 5, leaf_hash(b"root"), 1_700_000_0
 
 
 @pytest.mark.shows("G4")
+@settings(max_examples=30)
 @given(
     st.integers(0, 2**53),
     st.integers(0, 10**14),

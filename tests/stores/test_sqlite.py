@@ -377,7 +377,7 @@ async def test_text_that_no_database_takes_is_a_store_error(store: SqliteStore) 
 
 @pytest.mark.slow
 def test_many_who_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None:
-    for attempt in range(15):
+    for attempt in range(6):
         path, start = tmp_path / f"{attempt}.db", threading.Barrier(8)
         failed: list[Exception] = []
 
@@ -514,7 +514,7 @@ CONSUMER = """
 @pytest.mark.shows("C3", "X1")
 async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> None:
     """The others with the same answers learn that they came before, those with answers of their own are refused."""
-    path, go, count = tmp_path / "store.db", tmp_path / "go", 40
+    path, go, count = tmp_path / "store.db", tmp_path / "go", 20
     store = SqliteStore(path)
     for name in [f"{kind}.{at}" for kind in ("same", "own") for at in range(count)]:
         await store.open_round(a_round(f"hr1.{name}", call_id=name))
