@@ -2,140 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Final, Protocol, TypeVar
+from types import NoneType
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from handraise.policy.places import DATABASE_URLS, database_of
 
 
-class SettingType(Protocol):
-    """Takes a value as TOML gives it. ValueError says in one sentence what is allowed."""
+@dataclass(frozen=True, slots=True)
+class SettingType:
+    """The values that a setting takes."""
 
-    @property
-    def allowed(self) -> str:
-        """The allowed values, in words."""
-        ...
+    allowed: str
+    """The allowed values, in words."""
+    fits: Callable[[Any], bool]
+    """Whether a value, as TOML gives it, is one of them."""
+    kept_as: Callable[[Any], object] = lambda value: value
+    read: Callable[[str], object] = str
+    """The text of an environment variable as TOML would give it."""
 
     def take(self, value: object) -> object:
-        """The value to keep."""
-        ...
+        """The value to keep. ValueError says in one sentence what is allowed."""
+        if not self.fits(value):
+            raise ValueError(self.allowed)
+        return self.kept_as(value)
 
 
-class OneOf:
+def one_of(*words: str) -> SettingType:
     """One of a few words."""
-
-    def __init__(self, *words: str) -> None:
-        self.words = words
-
-    @property
-    def allowed(self) -> str:
-        quoted = [f'"{word}"' for word in self.words]
-        return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
-
-    def take(self, value: object) -> str:
-        if not isinstance(value, str) or value not in self.words:
-            raise ValueError(self.allowed)
-        return value
+    quoted = [f'"{word}"' for word in words]
+    return SettingType(
+        f"{', '.join(quoted[:-1])} or {quoted[-1]}", lambda value: isinstance(value, str) and value in words
+    )
 
 
-class SomeOf:
+def some_of(*words: str) -> SettingType:
     """A list with some of a few words."""
-
-    def __init__(self, *words: str) -> None:
-        self.words = words
-
-    @property
-    def allowed(self) -> str:
-        quoted = ", ".join(f'"{word}"' for word in self.words)
-        return f"a list with any of {quoted}"
-
-    def take(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or any(each not in self.words for each in value):
-            raise ValueError(self.allowed)
-        return tuple(dict.fromkeys(value))
+    quoted = ", ".join(f'"{word}"' for word in words)
+    return SettingType(
+        f"a list with any of {quoted}",
+        lambda value: isinstance(value, list) and all(each in words for each in value),
+        kept_as=lambda value: tuple(dict.fromkeys(value)),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class WholeNumber:
+def whole_number(low: int, high: int) -> SettingType:
     """A whole number within bounds."""
-
-    low: int
-    high: int
-
-    @property
-    def allowed(self) -> str:
-        return f"a whole number from {self.low} to {self.high}"
-
-    def take(self, value: object) -> int:
-        if type(value) is not int or not self.low <= value <= self.high:
-            raise ValueError(self.allowed)
-        return value
+    return SettingType(
+        f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Seconds:
-    """A number of seconds within bounds."""
-
-    low: float
-    high: float
-
-    @property
-    def allowed(self) -> str:
-        return f"a number of seconds from {self.low:g} to {self.high:g}"
-
-    def take(self, value: object) -> float:
-        # NaN fails the comparison; a bool is no number here.
-        if type(value) not in (int, float) or not self.low <= value <= self.high:  # type: ignore[operator]
-            raise ValueError(self.allowed)
-        return float(value)  # type: ignore[arg-type]
+def seconds(low: float, high: float) -> SettingType:
+    """A number of seconds within bounds. NaN fails the comparison, and a bool is no number here."""
+    return SettingType(
+        f"a number of seconds from {low:g} to {high:g}",
+        lambda value: type(value) in (int, float) and low <= value <= high,
+        kept_as=float,
+        read=_number,
+    )
 
 
-class Switch:
-    """True or false."""
-
-    allowed = "true or false"
-
-    def take(self, value: object) -> bool:
-        if not isinstance(value, bool):
-            raise ValueError(self.allowed)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class OneLine:
+def one_line(
+    allowed: str, fits: Callable[[str], bool] = lambda text: True, longest: int = 200
+) -> SettingType:
     """A text on one line."""
-
-    allowed: str
-    fits: Callable[[str], bool] = lambda text: True
-    longest: int = 200
-
-    def take(self, value: object) -> str:
-        is_line = isinstance(value, str) and value.isprintable() and len(value) <= self.longest
-        if not is_line or not self.fits(str(value)):
-            raise ValueError(self.allowed)
-        return str(value)
+    return SettingType(
+        allowed,
+        lambda value: (
+            isinstance(value, str) and value.isprintable() and len(value) <= longest and fits(value)
+        ),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """A list of texts."""
+def texts(
+    allowed: str,
+    fits: Callable[[str], bool],
+    first_fits: Callable[[str], bool] = lambda text: True,
+    kept_as: Callable[[str], str] = str,
+) -> SettingType:
+    """A list of texts. `first_fits`: what else the first text has to be."""
+    return SettingType(
+        allowed,
+        lambda value: (
+            isinstance(value, list)
+            and all(isinstance(each, str) and fits(each) for each in value)
+            and all(map(first_fits, value[:1]))
+        ),
+        kept_as=lambda value: tuple(map(kept_as, value)),
+    )
 
-    allowed: str
-    fits: Callable[[str], bool]
-    first_fits: Callable[[str], bool] = lambda text: True
-    """What else the first text has to be."""
-    kept_as: Callable[[str], str] = str
 
-    def take(self, value: object) -> tuple[str, ...]:
-        if (
-            not isinstance(value, list)
-            or not all(isinstance(each, str) and self.fits(each) for each in value)
-            or not all(map(self.first_fits, value[:1]))
-        ):
-            raise ValueError(self.allowed)
-        return tuple(map(self.kept_as, value))
+def _number(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _is_place(text: str) -> bool:
@@ -173,34 +137,38 @@ def _is_domain(text: str) -> bool:
     return len(text) <= 253 and len(labels) > 1 and all(map(_is_label, labels))
 
 
-SENTENCE: Final = OneLine("a text of at most 200 characters, on one line", lambda text: bool(text.strip()))
-ARGUMENT_NAME: Final = OneLine('the name of an argument, or ""')
-FILE_NAME: Final = OneLine(
+_ON_OFF: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+SWITCH: Final = SettingType(
+    "true or false", lambda value: isinstance(value, bool), read=lambda text: _ON_OFF.get(text.lower(), text)
+)
+SENTENCE: Final = one_line("a text of at most 200 characters, on one line", lambda text: bool(text.strip()))
+ARGUMENT_NAME: Final = one_line('the name of an argument, or ""')
+FILE_NAME: Final = one_line(
     'the full path of a file, or ""', lambda text: not text or _is_place(text), longest=1000
 )
-ADDRESS: Final = OneLine(
+ADDRESS: Final = one_line(
     'a host and a port, like "127.0.0.1:8765", or ""', lambda text: not text or _is_address(text), longest=300
 )
-STORE_PLACE: Final = OneLine(
+STORE_PLACE: Final = one_line(
     f'the full path of a file, "{DATABASE_URLS}" without a password in it (~/.pgpass has one), or ""',
     _is_store,
     longest=1000,
 )
-PATTERNS: Final = Texts('a list of names or patterns, like ["delete_*"]', _is_pattern)
-ARGUMENT_PATTERNS: Final = Texts(
+PATTERNS: Final = texts('a list of names or patterns, like ["delete_*"]', _is_pattern)
+ARGUMENT_PATTERNS: Final = texts(
     'a list of arguments with patterns, like ["path=/etc/*"]',
     lambda text: _is_pattern(text) and text.find("=") > 0,
 )
-FOLDERS: Final = Texts(
+FOLDERS: Final = texts(
     'a list of the full paths of folders, like ["~/Notes"]',
     lambda text: text.isprintable() and _is_place(text),
 )
-DOMAINS: Final = Texts(
+DOMAINS: Final = texts(
     'a list of domain names, like ["example.org"]',
     _is_domain,
     kept_as=lambda text: text.lower().rstrip("."),
 )
-PROGRAM_COMMAND: Final = Texts(
+PROGRAM_COMMAND: Final = texts(
     'a list with the full path of a program and its arguments, like ["/usr/local/bin/answer"]',
     lambda text: "\0" not in text,
     first_fits=_is_full_path,
@@ -223,8 +191,10 @@ class Setting:
     """Never from the working directory: a project that somebody cloned must not run commands or switch off rules."""
 
 
-def setting(default: T, accepts: SettingType, meaning: str, *, own_file_only: bool = False) -> T:
-    """Declare a setting as a field of its table."""
+def setting(
+    default: T, meaning: str, accepts: SettingType | None = None, *, own_file_only: bool = False
+) -> T:
+    """Declare a setting as a field of its table. Words and switches say by their type what they accept."""
     told = {"accepts": accepts, "meaning": meaning, "own_file_only": own_file_only}
     made: T = field(default=default, metadata=told)
     return made
@@ -232,4 +202,24 @@ def setting(default: T, accepts: SettingType, meaning: str, *, own_file_only: bo
 
 def unsafe_switch(meaning: str) -> bool:
     """Declare a switch that weakens safety: off, and never from the working directory."""
-    return setting(False, Switch(), meaning, own_file_only=True)
+    return setting(False, meaning, own_file_only=True)
+
+
+def settings_of(table: type[Any], prefix: str) -> Iterator[Setting]:
+    """The settings of a table, by their keys."""
+    hints = get_type_hints(table)
+    for each in fields(table):
+        if each.metadata:
+            accepts = each.metadata["accepts"] or _type_of(hints[each.name])
+            told = {**each.metadata, "accepts": accepts}
+            yield Setting(f"{prefix}{each.name}", each.default, **told)
+
+
+def _type_of(hint: Any) -> SettingType:
+    """The type of a setting whose annotation is a bool, some words, or a tuple of some words."""
+    if hint is bool:
+        return SWITCH
+    words = get_args(hint)
+    if get_origin(hint) is tuple:
+        return some_of(*get_args(words[0]))
+    return one_of(*(get_args(words[0]) if NoneType in words else words))
