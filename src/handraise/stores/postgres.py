@@ -20,13 +20,13 @@ from handraise.calls.rounds import judge_use
 from handraise.calls.store import OnAnswered
 from handraise.errors import StoreError
 from handraise.stores import sealing
-from handraise.stores.postgres_database import Connection, Database
+from handraise.stores.postgres_database import OVER, Connection, Database
 from handraise.stores.postgres_events import EventWriter
 from handraise.stores.postgres_ledger import PostgresLedger
 from handraise.stores.postgres_nodes import LIVES, PRESENT, NodePresence, RoundWatcher
-from handraise.stores.rules import continue_flow, may_complete
+from handraise.stores.rules import GRACE, continue_flow, may_complete
 from handraise.stores.sealing import Sealer
-from handraise.stores.sql_tables import SqlRounds, SqlSecrets, SqlTickets
+from handraise.stores.sql_tables import SqlStore, SqlTickets
 
 __all__ = ["PostgresStore"]
 
@@ -77,17 +77,16 @@ _SETTLE_AND_END: LiteralString = """
     WHERE call_id = %(call_id)s"""
 _END: LiteralString = """,
     forgotten AS (DELETE FROM journal WHERE call_id = %(call_id)s)"""
-_PRUNE: LiteralString = """
+_PRUNE: LiteralString = f"""
     WITH gone AS (
-        DELETE FROM rounds WHERE coalesce(until, deadline + 3600) <= %(now)s RETURNING call_id
+        DELETE FROM rounds WHERE {OVER} <= %(now)s RETURNING call_id
     ),
     forgotten AS (
         DELETE FROM journal USING gone WHERE journal.call_id = gone.call_id AND NOT EXISTS (
-            SELECT FROM rounds r
-            WHERE r.call_id = gone.call_id AND coalesce(r.until, r.deadline + 3600) > %(now)s
+            SELECT FROM rounds WHERE rounds.call_id = gone.call_id AND {OVER} > %(now)s
         )
     )
-    SELECT count(*) FROM gone"""
+    SELECT count(*) FROM gone"""  # noqa: S608 - SQL of ours, no input
 
 
 _INSERT_FLOW: LiteralString = (
@@ -126,7 +125,7 @@ class RoundOwner(NamedTuple):
     """The answers, sealed for that node; None when it must fetch them itself."""
 
 
-class PostgresStore(SqlRounds):
+class PostgresStore(SqlStore):
     """Keeps everything in one PostgreSQL database, with sealed contents. Any number of nodes may share it.
 
     - `url`: `postgresql://…`, for libpq.
@@ -156,8 +155,6 @@ class PostgresStore(SqlRounds):
         super().__init__(database)
         self._writer = EventWriter(database, self.node.name)
         self._watch = RoundWatcher(database, self.node, self, poll)
-        self.secrets: SqlSecrets = SqlSecrets(database)
-        """The vault's table."""
         self.tickets: PostgresTickets = PostgresTickets(database, self.node.name, self._watch.start)
         """The gateway's parked calls."""
         self.ledger: PostgresLedger = PostgresLedger(database, self._writer, self._watch.start)
@@ -169,10 +166,6 @@ class PostgresStore(SqlRounds):
     def signing_secrets(self, *, make: bool = True) -> list[bytes]:
         """The keys of its ledger, the same on every node. The first one signs, all verify."""
         return self.database.sealer.derived("handraise/ledger")
-
-    async def secret_for(self, purpose: str) -> bytes:
-        """A secret for one purpose, the same on all nodes."""
-        return self.database.sealer.derived(purpose)[0]
 
     async def other_nodes(self) -> int | None:
         return await self.node.others()
@@ -273,8 +266,8 @@ class PostgresStore(SqlRounds):
         await self.database.change(query, (token, self.node.name))
 
     async def close_round(self, token: str, *, events: Sequence[Record] = ()) -> bool:
-        query = "UPDATE rounds SET until = deadline + 3600 WHERE token = %(token)s AND digest IS NULL"
-        return await self._writer.write(query, {"token": _text(token)}, events) == 1
+        query = "UPDATE rounds SET until = deadline + %(grace)s WHERE token = %(token)s AND digest IS NULL"
+        return await self._writer.write(query, {"token": _text(token), "grace": GRACE}, events) == 1
 
     async def append(self, call_id: str, entries: Sequence[JournalEntry]) -> None:
         sealer = self.database.sealer
@@ -321,10 +314,9 @@ class PostgresStore(SqlRounds):
         )
         await self._writer.write(query, {"call_id": call_id, "until": until}, (), more=_END)
 
-    async def prune(self, now: float) -> int:
+    async def _prune_rounds(self, now: float) -> int:
         row = await self.database.one(_PRUNE, {"now": now})
-        gone = (0 if row is None else int(row[0])) + await self.prune_flows(now)
-        return gone + await self.secrets.prune(now) + await self.tickets.prune(now)
+        return 0 if row is None else int(row[0])
 
     async def taken(self) -> list[str]:
         """The answered rounds of this node without an outcome."""

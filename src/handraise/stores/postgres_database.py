@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeAlias, TypeVar
 
 from handraise.disk import Leftover
 from handraise.errors import SetupError, StoreError
+from handraise.stores.rules import GRACE
 from handraise.stores.sealing import Sealer
+from handraise.stores.sql_tables import TABLES, in_postgres_words
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -26,7 +28,9 @@ VERSION: Final = 6
 """The version of all tables. A change of any table raises it."""
 _LOCK = 0x68616E6472
 """The advisory lock for making the tables."""
-_TABLES: Final[LiteralString] = """
+OVER: Final[LiteralString] = f"coalesce(until, deadline + {GRACE:.0f})"
+"""SQL: until when a round is kept."""
+_TABLES: Final[LiteralString] = f"""
     CREATE TABLE version (step integer PRIMARY KEY);
     CREATE TABLE nodes (
         name text PRIMARY KEY,
@@ -35,65 +39,10 @@ _TABLES: Final[LiteralString] = """
         lease interval NOT NULL,
         lease_id text NOT NULL
     );
-    CREATE TABLE rounds (
-        token text PRIMARY KEY,
-        call_id text NOT NULL,
-        number integer NOT NULL,
-        person text NOT NULL,
-        method text NOT NULL,
-        target text NOT NULL,
-        arguments bytea NOT NULL,
-        deadline float8 NOT NULL,
-        handler text,
-        seed text NOT NULL,
-        questions bytea,
-        digest bytea,
-        since float8,
-        answers bytea,
-        outcome text,
-        outcome_value bytea,
-        until float8,
-        owner text,
-        opened bigint GENERATED ALWAYS AS IDENTITY
-    );
-    CREATE INDEX rounds_by_call ON rounds (call_id);
-    CREATE INDEX rounds_pending ON rounds (person) WHERE digest IS NULL AND until IS NULL;
+    {in_postgres_words(TABLES)}
+    ALTER TABLE rounds ADD COLUMN owner text, ADD COLUMN opened bigint GENERATED ALWAYS AS IDENTITY;
     CREATE INDEX rounds_taken ON rounds (owner) WHERE digest IS NOT NULL AND outcome IS NULL;
-    CREATE INDEX rounds_over ON rounds (coalesce(until, deadline + 3600));
-    CREATE TABLE journal (
-        call_id text NOT NULL,
-        position integer NOT NULL,
-        entry bytea NOT NULL,
-        PRIMARY KEY (call_id, position)
-    );
-    CREATE TABLE flows (
-        elicitation_id text PRIMARY KEY,
-        person text NOT NULL,
-        deadline float8 NOT NULL,
-        completed boolean NOT NULL,
-        proof bytea NOT NULL
-    );
-    CREATE TABLE secrets (
-        row text NOT NULL UNIQUE,
-        owner text COLLATE "C" NOT NULL,
-        service text COLLATE "C" NOT NULL,
-        wrapped bytea NOT NULL,
-        sealed bytea NOT NULL,
-        kept_at float8 NOT NULL,
-        until float8,
-        PRIMARY KEY (owner, service)
-    );
-    CREATE TABLE tickets (
-        key text PRIMARY KEY,
-        person text NOT NULL,
-        server text NOT NULL,
-        holder text NOT NULL,
-        deadline float8 NOT NULL,
-        call bytea,
-        round bytea,
-        sent boolean NOT NULL,
-        outcome bytea
-    );
+    CREATE INDEX rounds_over ON rounds ({OVER});
     CREATE TABLE events (
         arrival bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         id bytea NOT NULL UNIQUE,

@@ -179,17 +179,6 @@ class PostgresLedger(SqlLedgerReader):
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         return _snapshot(self.database)
 
-    async def rows(self, after: int, limit: int) -> list[StoredEvent]:
-        query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
-        return await self._rows(query, (after, limit))
-
-    async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
-        query = (
-            "SELECT number, body FROM events WHERE number < coalesce(%s, 9223372036854775807)"
-            " ORDER BY number DESC LIMIT %s"
-        )
-        return await self._rows(query, (number, limit))
-
     async def _rows(self, query: LiteralString, params: Sequence[Any]) -> list[StoredEvent]:
         async def read(db: Connection) -> list[StoredEvent]:
             if await (await db.execute("SELECT 1 FROM events WHERE number IS NULL LIMIT 1")).fetchone():

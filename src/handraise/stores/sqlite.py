@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Final, LiteralString
+from typing import LiteralString
 
 from handraise.calls.ledger_tables import Record
 from handraise.calls.records import (
@@ -22,70 +22,12 @@ from handraise.errors import SetupError
 from handraise.stores import sealing, sqlite_ledger
 from handraise.stores.rules import GRACE, SingleNode, continue_flow, may_complete
 from handraise.stores.sealing import Sealer, key_file_beside
-from handraise.stores.sql_tables import SqlRounds, SqlSecrets, SqlTickets
+from handraise.stores.sql_tables import TABLES, SqlStore, SqlTickets
 from handraise.stores.sqlite_file import SqliteFile
 from handraise.stores.sqlite_side_files import Presence
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS rounds (
-    token TEXT PRIMARY KEY,
-    call_id TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    person TEXT NOT NULL,
-    method TEXT NOT NULL,
-    target TEXT NOT NULL,
-    arguments BLOB NOT NULL,
-    deadline REAL NOT NULL,
-    handler TEXT,
-    seed TEXT NOT NULL,
-    questions BLOB,
-    digest BLOB,
-    since REAL,
-    answers BLOB,
-    outcome TEXT,
-    outcome_value BLOB,
-    until REAL
-) STRICT;
-CREATE INDEX IF NOT EXISTS rounds_by_call ON rounds (call_id);
-CREATE INDEX IF NOT EXISTS rounds_pending ON rounds (person) WHERE digest IS NULL AND until IS NULL;
-CREATE TABLE IF NOT EXISTS journal (
-    call_id TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    entry BLOB NOT NULL,
-    PRIMARY KEY (call_id, position)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS flows (
-    elicitation_id TEXT PRIMARY KEY,
-    person TEXT NOT NULL,
-    deadline REAL NOT NULL,
-    completed INTEGER NOT NULL,
-    proof BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS secrets (
-    row TEXT NOT NULL UNIQUE,
-    owner TEXT NOT NULL,
-    service TEXT NOT NULL,
-    wrapped BLOB NOT NULL,
-    sealed BLOB NOT NULL,
-    kept_at REAL NOT NULL,
-    until REAL,
-    PRIMARY KEY (owner, service)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tickets (
-    key TEXT NOT NULL PRIMARY KEY,
-    person TEXT NOT NULL,
-    server TEXT NOT NULL,
-    holder TEXT NOT NULL,
-    deadline REAL NOT NULL,
-    call BLOB,
-    round BLOB,
-    sent INTEGER NOT NULL DEFAULT 0,
-    outcome BLOB
-) STRICT, WITHOUT ROWID;
-"""
 
-
-class SqliteStore(SqlRounds, SingleNode):
+class SqliteStore(SqlStore, SingleNode):
     """Keeps everything in one SQLite file (WAL), with sealed contents, readable by its owner only."""
 
     durable = True
@@ -93,10 +35,8 @@ class SqliteStore(SqlRounds, SingleNode):
     database: SqliteFile
 
     def __init__(self, path: str | os.PathLike[str], *, keys: Sequence[bytes | str] | None = None) -> None:
-        file = SqliteFile(path, schemas=(_SCHEMA, sqlite_ledger.SCHEMA), keys=keys)
+        file = SqliteFile(path, schemas=(TABLES, sqlite_ledger.SCHEMA), keys=keys)
         super().__init__(file)
-        self.secrets: SqlSecrets = SqlSecrets(file)
-        """The vault's table."""
         self.ledger: sqlite_ledger.SqliteLedger = sqlite_ledger.SqliteLedger(file)
         """The ledger's tables."""
         self.tickets: SqliteTickets = SqliteTickets(file)
@@ -129,10 +69,6 @@ class SqliteStore(SqlRounds, SingleNode):
                 )
         make_directory(path.parent)
         return [key_file_beside(path)]
-
-    async def secret_for(self, purpose: str) -> bytes:
-        """A secret for one purpose, the same for all users of the file."""
-        return (await self.database.get_sealer()).derived(purpose)[0]
 
     async def open_round(self, record: RoundRecord, *, events: Sequence[Record] = ()) -> None:
         def open_round(db: sqlite3.Connection, sealer: Sealer) -> None:
@@ -222,17 +158,13 @@ class SqliteStore(SqlRounds, SingleNode):
 
         return await self.database.write(complete)
 
-    async def prune(self, now: float) -> int:
+    async def _prune_rounds(self, now: float) -> int:
         def prune(db: sqlite3.Connection, _: Sealer) -> int:
             gone = db.execute("DELETE FROM rounds WHERE ? >= coalesce(until, deadline + ?)", (now, GRACE))
             db.execute("DELETE FROM journal WHERE call_id NOT IN (SELECT call_id FROM rounds)")
             return gone.rowcount
 
-        gone = await self.database.write(prune) + await self.prune_flows(now)
-        gone += await self.secrets.prune(now) + await self.tickets.prune(now)
-        if gone:
-            await self.database.flush()
-        return gone
+        return await self.database.write(prune)
 
     async def aclose(self) -> None:
         self.ledger.leave()

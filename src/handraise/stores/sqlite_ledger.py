@@ -20,7 +20,6 @@ from handraise.calls.ledger_tables import (
     Settle,
     Snapshot,
     StoredContent,
-    StoredEvent,
     content_digest,
     dump_digests,
 )
@@ -144,17 +143,6 @@ class SqliteLedger(SqlLedgerReader):
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         return _snapshot(self.database, self._heads.anchor)
-
-    async def rows(self, after: int, limit: int) -> list[StoredEvent]:
-        query = "SELECT number, body FROM events WHERE number > %s ORDER BY number LIMIT %s"
-        return [StoredEvent(*row) for row in await self.database.all(query, (after, limit))]
-
-    async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
-        query = (
-            "SELECT number, body FROM events WHERE number < coalesce(%s, 9223372036854775807)"
-            " ORDER BY number DESC LIMIT %s"
-        )
-        return [StoredEvent(*row) for row in await self.database.all(query, (number, limit))]
 
     async def add_note(self, draft: Draft) -> str:
         return await self.database.write(lambda db, _: self._heads.add_note(db, draft, ()))
