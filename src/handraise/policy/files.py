@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from handraise.disk import make_directory, replace_file
+from handraise.disk import lock, make_directory, replace_file
 from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.policy.places import ConfigFile, data_directory, find_config
@@ -345,8 +344,5 @@ def _read_settings(file: ConfigFile) -> Settings:
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock file, so that two programs change a file one after the other."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "w") as stream:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
+        lock(stream.fileno())
         yield

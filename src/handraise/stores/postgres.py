@@ -122,7 +122,7 @@ class RoundOwner(NamedTuple):
     node: str
     lease_id: str
     delivered: bytes = b""
-    """The answers, sealed for that node; None when it must fetch them itself."""
+    """The answers, sealed for that node; empty when it must fetch them itself."""
 
 
 class PostgresStore(SqlStore):
@@ -226,19 +226,14 @@ class PostgresStore(SqlStore):
             taken = taken._replace(elsewhere=owner is not None)
             if taken.verdict != "first" or sealed:
                 return taken, owner
-            owner = owner and self._sealed_for(owner, token, DeliveredAnswers(use.answers, use.now))
+            if owner is not None:  # sealed before it is stored: after that the owner waits for it
+                delivered = DeliveredAnswers(use.answers, use.now)
+                delivery = sealing.dump_delivered(sealer, token, owner.lease_id, delivered)
+                owner = owner._replace(delivered=delivery)
             sealed, given = sealing.dump_use(sealer, token, use)
             params = {"digest": sealed, "answers": given, "now": use.now, "token": token}
             if await self._writer.write(_USE, params, events):
                 return taken, owner
-
-    def _sealed_for(self, owner: RoundOwner, token: str, delivered: DeliveredAnswers) -> RoundOwner:
-        """The answers for the owner, sealed before they are stored: after that the owner waits for them."""
-        if not owner.lease_id:  # a node of an earlier version, which fetches them itself
-            return owner
-        return owner._replace(
-            delivered=sealing.dump_delivered(self.database.sealer, token, owner.lease_id, delivered)
-        )
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
         await self._watch.start()

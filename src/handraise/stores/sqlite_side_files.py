@@ -6,14 +6,13 @@ import contextlib
 import os
 import secrets
 import struct
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from handraise.calls.ledger_tables import Anchor
-from handraise.disk import create_file, make_directory
+from handraise.disk import create_file, lock, make_directory
 
 _RECORD: Final = struct.Struct(">4sQQ32s32s32s")
 _MAGIC: Final = b"hrh1"
@@ -68,14 +67,7 @@ def _locked(path: Path, flags: int) -> Iterator[int]:
     """The locked file. A half-written record would be a false alarm."""
     handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
     try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX if flags & os.O_RDWR else fcntl.LOCK_SH)
+        lock(handle, shared=not flags & os.O_RDWR)
         yield handle
     finally:
         os.close(handle)
@@ -99,7 +91,7 @@ class Presence:
                 self._name = secrets.token_hex(6)
                 made = self._folder / f".{self._stem}{self._name}"
                 self._handle = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-                _try_lock(self._handle)
+                lock(self._handle, wait=False)
                 made.rename(self._file(self._name))  # it is locked before others can see it
             return self._name
 
@@ -149,22 +141,7 @@ def _taken(file: Path) -> int | None:
         handle = os.open(file, os.O_RDWR)
     except FileNotFoundError:
         return None
-    if _try_lock(handle) and file.exists():
+    if lock(handle, wait=False) and file.exists():
         return handle
     os.close(handle)
     return None
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
