@@ -11,7 +11,6 @@ from handraise.ledger.own_ledger import (
     CheckpointCommand,
     CheckpointFile,
     checkpoint_copies,
-    ledger_path,
     ledger_place,
     own_ledger,
     policy_version,
@@ -22,8 +21,8 @@ from handraise.policy.settings import LedgerSettings
 
 def test_it_is_in_the_data_directory_or_where_the_environment_says() -> None:
     home = {"HOME": "/home/ada", "XDG_DATA_HOME": "/data"}
-    assert ledger_path(home) == Path("/data/handraise/ledger.db")
-    assert ledger_path({**home, "HANDRAISE_LEDGER": "/elsewhere/l.db"}) == Path("/elsewhere/l.db")
+    assert ledger_place(home) == Path("/data/handraise/ledger.db")
+    assert ledger_place({**home, "HANDRAISE_LEDGER": "/elsewhere/l.db"}) == Path("/elsewhere/l.db")
 
 
 def test_a_database_is_not_taken_for_a_file() -> None:
