@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from handraise.forms import Choice, Choices, Flag, Text
+from handraise.policy.files import OwnRules
 from handraise.policy.rules import (
     ALLOW,
     Counts,
     Facts,
     OwnRule,
-    OwnRules,
     PolicyRule,
     PolicyRuling,
     PolicyVerdict,
-    RulesInMemory,
     all_of,
     worst_of,
 )
@@ -164,7 +163,7 @@ class Policy:
         own: OwnRules | None = None,
     ) -> None:
         self.settings: Settings = settings or Settings()
-        self.own: OwnRules = own or RulesInMemory()
+        self.own: OwnRules = own or OwnRules()
         self._rules = tuple(standard_rules(self.settings) if rules is None else rules)
         for switch in self.settings.unsafe():
             warnings.warn(f"{switch} is on: people may be harmed by what they are asked", stacklevel=2)
