@@ -10,17 +10,31 @@ from tests.ledger.examples import fill
 
 from handraise.calls import Store
 from handraise.calls.ledger_tables import StoredContent
+from handraise.calls.store import SharedStore, Tickets
 from handraise.ledger import Ledger
 from handraise.ledger.proof import LedgerKeys
 from handraise.ledger.verify import LedgerVerdict
 from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.memory import MemoryLedger
 from handraise.stores.postgres import PostgresStore
-from handraise.testing import LedgerContract, StoreContract
+from handraise.testing import LedgerContract, SecretsContract, StoreContract, TicketsContract
+from handraise.vault import SecretTable
 
 
-@pytest.mark.shows("X1", "C3")
-class TestMemoryStore(StoreContract, LedgerContract):
+class EveryContract(StoreContract, LedgerContract, SecretsContract, TicketsContract):
+    """All contracts of a store. Subclass it with a fixture `store`."""
+
+    @pytest.fixture
+    def table(self, store: SharedStore) -> SecretTable:
+        return store.secrets
+
+    @pytest.fixture
+    def tickets(self, store: SharedStore) -> Tickets:
+        return store.tickets
+
+
+@pytest.mark.shows("X1", "C3", "L11")
+class TestMemoryStore(EveryContract):
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
         store = MemoryStore()
@@ -28,8 +42,8 @@ class TestMemoryStore(StoreContract, LedgerContract):
         await store.aclose()
 
 
-@pytest.mark.shows("X1", "C3")
-class TestSqliteStore(StoreContract, LedgerContract):
+@pytest.mark.shows("X1", "C3", "L11")
+class TestSqliteStore(EveryContract):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         store = SqliteStore(tmp_path / "store.db")
@@ -38,8 +52,8 @@ class TestSqliteStore(StoreContract, LedgerContract):
 
 
 @pytest.mark.stranger
-@pytest.mark.shows("X1", "C3")
-class TestPostgresStore(StoreContract, LedgerContract):
+@pytest.mark.shows("X1", "C3", "L11")
+class TestPostgresStore(EveryContract):
     @pytest.fixture
     async def store(self, url: str) -> AsyncIterator[Store]:
         store = PostgresStore(url, keys=[b"k" * 32])

@@ -1,45 +1,20 @@
-"""Parked calls are kept alike in every store: taken over once, and never after their answers were sent."""
+"""Parked calls in a file and in a database: whose process is gone, and what nobody without the key can change."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from handraise.calls.store import Tickets
 from handraise.errors import StoreError
-from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores import SqliteStore
 from handraise.stores.postgres import PostgresStore
 from handraise.stores.postgres_nodes import NodePresence
-from handraise.testing import TicketsContract
 from handraise.testing.part_contracts import RESPONSE, TICKET
 
 pytestmark = pytest.mark.anyio
-
-
-class TestMemoryTickets(TicketsContract):
-    @pytest.fixture
-    async def tickets(self) -> Tickets:
-        return MemoryStore().tickets
-
-
-class TestSqliteTickets(TicketsContract):
-    @pytest.fixture
-    async def tickets(self, tmp_path: Path) -> AsyncIterator[Tickets]:
-        store = SqliteStore(tmp_path / "store.db")
-        yield store.tickets
-        await store.aclose()
-
-
-@pytest.mark.stranger
-class TestPostgresTickets(TicketsContract):
-    @pytest.fixture
-    async def tickets(self, url: str) -> AsyncIterator[Tickets]:
-        store = PostgresStore(url, keys=[b"k" * 32])
-        yield store.tickets
-        await store.aclose()
 
 
 @pytest.mark.stranger
