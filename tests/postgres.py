@@ -78,6 +78,7 @@ class PostgresServer:
         with psycopg.connect(url, autocommit=True) as db:
             db.execute(_END_OTHERS)
             db.execute("DROP SCHEMA IF EXISTS handraise CASCADE")
+            db.execute("CHECKPOINT")  # or a later test that crashes the server waits for its recovery
         self._empty.append(url)
 
     def url(self, database: str = "postgres") -> str:

@@ -107,7 +107,7 @@ def test_refusals_that_were_only_counted_count_as_what_they_were() -> None:
     assert [(each.reason, each.count) for each in figures.blocked] == [("no", 100), ("99 more", 99)]
     assert (figures.pressure[0].refused, figures.pressure[0].busiest_hour) == (100, 100)
     day = datetime.fromtimestamp(cases[0].asked / 1000, UTC)
-    assert sum(column.total for column in timeline_of(cases, day, day, UTC).buckets) == 100
+    assert sum(map(sum, timeline_of(cases, day, day, UTC).counts.values())) == 100
 
 
 def test_a_question_that_nothing_has_ended_is_waiting() -> None:

@@ -71,16 +71,6 @@ def test_the_same_value_is_never_sealed_the_same_way_twice() -> None:
     assert len({sealer.seal(b"yes", "here") for _ in range(100)}) == 100
 
 
-def test_many_that_are_sealed_at_once_are_sealed_as_if_one_by_one() -> None:
-    sealer = Sealer([bytes(range(32))])
-    plains = [(b"same", f"place {number}") for number in range(9)]
-    sealed = sealer.seal_all(plains)
-    assert len({each[:16] for each in sealed}) == 9  # no nonce twice
-    opened = zip(sealed, plains, strict=True)
-    assert all(sealer.open(each, place) == plain for each, (plain, place) in opened)
-    assert sealer.seal_all([]) == []
-
-
 def test_sealed_bytes_do_not_show_what_is_in_them() -> None:
     sealed = Sealer([KEY]).seal(b"the answer is yes", "here")
     assert b"answer" not in sealed

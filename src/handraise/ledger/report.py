@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
@@ -33,25 +33,12 @@ _LONGEST: Final[tuple[tuple[Unit, timedelta], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
-    """One column."""
-
-    start: datetime
-    counts: tuple[int, ...]
-    """In the order of `OUTCOMES`."""
-
-    @property
-    def total(self) -> int:
-        """How many questions were asked in it."""
-        return sum(self.counts)
-
-
-@dataclass(frozen=True, slots=True)
 class Timeline:
-    """All columns, the empty ones too."""
+    """How the questions of each hour, day, week or month ended, the empty ones too."""
 
     unit: Unit
-    buckets: tuple[Bucket, ...]
+    counts: Mapping[datetime, tuple[int, ...]]
+    """By the start of each, in the order of `OUTCOMES`."""
 
 
 def timeline_of(cases: Sequence[AskedQuestion], since: datetime, until: datetime, zone: tzinfo) -> Timeline:
@@ -67,10 +54,7 @@ def timeline_of(cases: Sequence[AskedQuestion], since: datetime, until: datetime
         counted.setdefault(_start(asked, unit), Counter())[case.outcome] += case.count
     return Timeline(
         unit,
-        tuple(
-            Bucket(start, tuple(counts[outcome] for outcome in OUTCOMES))
-            for start, counts in sorted(counted.items())
-        ),
+        {start: tuple(counts[outcome] for outcome in OUTCOMES) for start, counts in sorted(counted.items())},
     )
 
 
@@ -173,8 +157,8 @@ def strip(counts: Sequence[int], whole: int | None = None) -> tuple[Share, ...]:
 
 def draw_timeline(timeline: Timeline) -> Chart:
     """A column for each hour, day, week or month, made of its outcomes."""
-    names = [bucket.start.strftime(_STARTS[timeline.unit]) for bucket in timeline.buckets]
-    return _chart(names, [bucket.counts for bucket in timeline.buckets], OUTCOMES)
+    names = [start.strftime(_STARTS[timeline.unit]) for start in timeline.counts]
+    return _chart(names, list(timeline.counts.values()), OUTCOMES)
 
 
 def draw_spans(names: Sequence[str], counts: Sequence[int]) -> Chart:

@@ -70,16 +70,6 @@ class Sealer:
         nonce = os.urandom(_NONCE)
         return self._first + nonce + self._ring[self._first].encrypt(nonce, plain, place.encode())
 
-    def seal_all(self, plains: Sequence[tuple[bytes, str]]) -> list[bytes]:
-        """Seal many values at once, each bound to its place."""
-        first, encrypt = self._first, self._ring[self._first].encrypt
-        drawn = os.urandom(_NONCE * len(plains))
-        nonces = [drawn[at : at + _NONCE] for at in range(0, len(drawn), _NONCE)]
-        return [
-            first + nonce + encrypt(nonce, plain, place.encode())
-            for nonce, (plain, place) in zip(nonces, plains, strict=True)
-        ]
-
     def open(self, sealed: bytes, place: str) -> bytes:
         """The plain bytes. StoreError when they were changed, moved, or sealed with an unknown key."""
         cipher = self._ring.get(sealed[:_NAME])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from handraise.calls.ledger_tables import (
     Anchor,
@@ -29,6 +30,8 @@ from handraise.stores.sealing import Sealer
 from handraise.stores.sql_tables import SqlLedgerReader
 from handraise.stores.sqlite_file import SqliteFile, WriteBatcher, reading_uri
 from handraise.stores.sqlite_side_files import AnchorFile, Presence
+
+T = TypeVar("T")
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -98,12 +101,10 @@ class SqliteLedger(SqlLedgerReader):
             for record in _without_repeats(records)
             if not record.once or not self._heads.has_event(db, record.once)
         ]
-        keys = [(key, f"contents/{ref}") for record in new for ref, key, _ in record.kept]
-        sealed = iter(sealer.seal_all(keys))
         events: list[EventColumns] = []
         contents: list[tuple[str, int, bytes, bytes | None]] = []
         for number, (question, body, is_open, kept, name) in enumerate(new, head.size + 1):
-            rows = [(ref, number, next(sealed), said) for ref, _, said in kept]
+            rows = [(ref, number, sealer.seal(key, f"contents/{ref}"), said) for ref, key, said in kept]
             digests = {ref: content_digest(key, said) for ref, _, key, said in rows}
             event = EventColumns(body, question, int(is_open), writer, name, dump_digests(digests), b"")
             events.append(self._heads.authentic.marked(event, placed=True))
@@ -271,12 +272,13 @@ def _heads(db: sqlite3.Connection) -> list[Head]:
 
 
 def _contents(db: sqlite3.Connection, sealer: Sealer, refs: Collection[str]) -> dict[str, StoredContent]:
-    found = {}
-    for ref in refs:
-        row = db.execute("SELECT key, body FROM contents WHERE ref = ?", (ref,)).fetchone()
-        if row is not None:
-            found[ref] = StoredContent(ref, sealer.open(row[0], f"contents/{ref}"), row[1])
-    return found
+    query = "SELECT ref, key, body FROM contents WHERE ref IN (SELECT value FROM json_each(?))"
+    found = {ref: (key, body) for ref, key, body in db.execute(query, (json.dumps(list(refs)),))}
+    return {
+        ref: StoredContent(ref, sealer.open(found[ref][0], f"contents/{ref}"), found[ref][1])
+        for ref in refs
+        if ref in found
+    }
 
 
 def _orphans(db: sqlite3.Connection, writer: str) -> list[bytes]:
@@ -372,44 +374,33 @@ class _SqliteSnapshot:
         )
 
     async def _places(self, query: str) -> AsyncIterator[Sequence[LedgerPlace]]:
-        with _reading():
-            cursor = self._db.cursor()
-            full = True
-            while full:
-                rows = await asyncio.to_thread(_fetch, cursor, query)
-                full, query = len(rows) == _PAGE, ""
-                yield [
-                    LedgerPlace(number, leaf, None if there is None else EventColumns(*row), str(number))
-                    for number, leaf, there, *row in rows
-                ]
+        cursor = await self._read(lambda: self._db.execute(query))
+        while rows := await self._read(lambda: cursor.fetchmany(_PAGE)):
+            yield [
+                LedgerPlace(number, leaf, None if there is None else EventColumns(*row), str(number))
+                for number, leaf, there, *row in rows
+            ]
 
     async def contents(self, refs: Collection[str]) -> dict[str, tuple[str, str]]:
-        with _reading():
-            return await asyncio.to_thread(self._contents, refs)
-
-    def _contents(self, refs: Collection[str]) -> dict[str, tuple[str, str]]:
-        query = "SELECT number, key, body FROM contents WHERE ref = ?"
-        found = {}
-        for ref in refs:
-            if (row := self._db.execute(query, (ref,)).fetchone()) is not None:
-                readable = isinstance(row[1], bytes) and isinstance(row[2], bytes | None)
-                found[ref] = str(row[0]), content_digest(row[1], row[2]) if readable else ""
-        return found
+        query = "SELECT ref, number, key, body FROM contents WHERE ref IN (SELECT value FROM json_each(?))"
+        found = await self._read(lambda: self._db.execute(query, (json.dumps(list(refs)),)).fetchall())
+        return {ref: (str(number), _digest(key, body)) for ref, number, key, body in found}
 
     async def count_contents(self) -> int:
+        ((count,),) = await self._read(lambda: self._db.execute("SELECT count(*) FROM contents").fetchall())
+        return int(count)
+
+    async def _read(self, work: Callable[[], T]) -> T:
         with _reading():
-            query = "SELECT count(*) FROM contents"
-            (count,) = await asyncio.to_thread(lambda: self._db.execute(query).fetchone())
-            return int(count)
+            return await asyncio.to_thread(work)
+
+
+def _digest(key: object, body: object) -> str:
+    """The digest of contents; empty for what no ledger could have written."""
+    return content_digest(key, body) if isinstance(key, bytes) and isinstance(body, bytes | None) else ""
 
 
 _COLUMNS: Final = "e.number, e.body, e.question, e.open, e.writer, e.name, e.kept, e.mac"
-
-
-def _fetch(cursor: sqlite3.Cursor, query: str) -> list[tuple[Any, ...]]:
-    if query:
-        cursor.execute(query)
-    return cursor.fetchmany(_PAGE)
 
 
 @contextmanager
