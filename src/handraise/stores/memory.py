@@ -317,8 +317,7 @@ class MemoryStore(SingleNode):
             self._journals[record.call_id] = list(record.journal)
         else:
             self._journals.pop(record.call_id, None)
-        if events:
-            self.ledger.add(events)
+        self.ledger.add(events)
 
     async def find_round(self, token: str) -> RoundRecord | None:
         row = self._rows.get(token)
@@ -334,8 +333,7 @@ class MemoryStore(SingleNode):
         result = judge_use(None if row is None else row.state, use)
         if row is not None and result.verdict == "first":
             row.said, row.answers, row.since = use.said, use.answers, use.now
-            if events:
-                self.ledger.add(events)
+            self.ledger.add(events)
         return result
 
     async def hold_round(self, token: str, *, since: float, now: float) -> bool:
@@ -370,8 +368,7 @@ class MemoryStore(SingleNode):
             row.outcome, row.until = outcome, until
         if ends:
             self._end(ends, until)
-        if events:
-            self.ledger.add(events)
+        self.ledger.add(events)
 
     async def end(self, call_id: str, *, until: float) -> None:
         self._end(call_id, until)
@@ -381,7 +378,7 @@ class MemoryStore(SingleNode):
         for token in self._tokens.get(call_id, ()):
             row = self._rows[token]
             row.answers, row.until = None, until
-            row.record = RoundRecord(*row.record[:5], _NONE, _NONE, (), *row.record[8:])
+            row.record = row.record._replace(questions={}, pins={}, journal=())
 
     async def pending(self, person: str | None = None) -> list[RoundRecord]:
         return [
@@ -440,10 +437,6 @@ class MemoryStore(SingleNode):
         else:
             del self._tokens[call_id]
             self._journals.pop(call_id, None)
-
-
-_NONE: dict[str, Json] = {}
-"""One shared empty value for the questions of calls that are over."""
 
 
 def _answers_of(row: _Row) -> tuple[JournalEntry, ...]:

@@ -1,5 +1,6 @@
-"""The live nodes, how they wake each other, and how a node watches rounds: its own that others answer, others' that it
-waits for.
+"""The live nodes: their leases, how they wake each other, and the rounds that a node watches.
+
+A node watches its own rounds, which others may answer, and rounds of others for which a request waits here.
 
 Each node renews its lease, by the database's clock. A node whose lease ran out is gone.
 A wake-up is a hint to a node that something may have happened. A lost hint only costs time.
