@@ -28,16 +28,6 @@ _AT_ONCE = 2000
 """How many events get their places in one transaction: others wait for it."""
 
 
-async def place_all(tables: LedgerTables) -> Tree:
-    """Give every event its place; returns the new tree."""
-    before = 0
-    while True:
-        head = await tables.place(_AT_ONCE)
-        if head.size - before < _AT_ONCE:
-            return tree_of(head)
-        before = head.size
-
-
 class DelayedTask:
     """Runs work once, some time after the first call. `name` is for the log."""
 
@@ -237,7 +227,12 @@ class Ledger:
 
     async def place(self) -> Tree:
         """Give every event its place; returns the new tree."""
-        return await place_all(self.tables)
+        before = 0
+        while True:
+            head = await self.tables.place(_AT_ONCE)
+            if head.size - before < _AT_ONCE:
+                return tree_of(head)
+            before = head.size
 
     async def checkpoint(self) -> tuple[str, list[str]]:
         """Sign the ledger as it is now. Return the note, and the other places that it did not reach."""
