@@ -101,7 +101,7 @@ _BY: Final = {
 
 
 def desk_history(ledger: Ledger) -> Earlier:
-    """Read a desk's history from this ledger: `WebDesk(queue, earlier=earlier(ledger))`."""
+    """Read a desk's history from this ledger: `WebDesk(queue, earlier=desk_history(ledger))`."""
 
     async def decided(person: Person | None, before: float) -> list[Past]:
         found: list[Past] = []
