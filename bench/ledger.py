@@ -29,9 +29,9 @@ from handraise.ledger import (
     RequestRecord,
     ServerRecord,
 )
-from handraise.ledger.maintenance import LedgerVerdict, verify
 from handraise.ledger.trail import ShownQuestion, Trail
-from handraise.stores.sqlite import ledger as tables
+from handraise.ledger.verify import LedgerVerdict
+from handraise.stores import sqlite_ledger as tables
 
 ABOUT = EventContext(
     ServerRecord("notes", "https://notes.example", "Notes 1.0"),
@@ -184,7 +184,7 @@ async def _verified(bench: Bench, folder: Path, many: int) -> list[Figure]:
     placing = perf_counter()
     await ledger.checkpoint()
     verifying = perf_counter()
-    report = await verify(ledger, progress=lambda done, every: progress(f"verified {done} of {every}"))
+    report = await ledger.verify(progress=lambda done, every: progress(f"verified {done} of {every}"))
     ended = perf_counter()
     assert report.verdict is LedgerVerdict.SOUND, report
     assert report.records == many

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-SECONDS: Final = float(os.environ.get("HANDRAISE_SOAK", "8"))
+SECONDS: Final = float(os.environ.get("HANDRAISE_SOAK", "5"))
 SEED: Final = int(os.environ.get("HANDRAISE_SEED", "1"))
 
 

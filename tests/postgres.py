@@ -19,6 +19,9 @@ import psycopg
 
 _USER = "handraise"
 _PATIENCE = 60.0
+_END_OTHERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 
 
 class PostgresServer:
@@ -28,6 +31,7 @@ class PostgresServer:
         self._folder, self._data, self._bin = folder, folder / "data", _binaries()
         self._owner = _unprivileged()
         self._names = count(1)
+        self._empty: list[str] = []
         if self._owner is not None:
             shutil.chown(folder, self._owner)
         self._run(
@@ -65,6 +69,17 @@ class PostgresServer:
         with self.connect() as db:
             db.execute(f"CREATE DATABASE {name} STRATEGY file_copy".encode())
         return self.url(name)
+
+    @contextmanager
+    def empty_database(self) -> Iterator[str]:
+        """The address of an empty database. It is emptied and used again: a new one takes twenty times as long."""
+        url = self._empty.pop() if self._empty else self.new_database()
+        yield url
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute(_END_OTHERS)
+            db.execute("DROP SCHEMA IF EXISTS handraise CASCADE")
+            db.execute("CHECKPOINT")  # or a later test that crashes the server waits for its recovery
+        self._empty.append(url)
 
     def url(self, database: str = "postgres") -> str:
         """The address of a database in this server."""

@@ -13,8 +13,8 @@ import pytest
 from handraise import disk
 from handraise.gateway.people import PeopleFile
 from handraise.policy import OwnRule
-from handraise.policy.files import RulesFile
-from handraise.stores.seal import key_file_beside
+from handraise.policy.files import OwnRules
+from handraise.stores.sealing import key_file_beside
 from handraise.vault import KeyFile
 from tests.another_user import NOBODY, as_another, careless_umask, shared_directory
 
@@ -128,7 +128,7 @@ def test_directories_are_made_for_this_user_alone(shared: Path) -> None:
 def test_keys_people_and_rules_are_for_their_owner_alone(shared: Path) -> None:
     KeyFile(shared / "vault.key").save([b"k" * 32])
     PeopleFile(shared / "people.json").add("ann")
-    RulesFile(shared / "rules.json").add(OwnRule("notes", "block", made=1.0), keep=True)
+    OwnRules(shared / "rules.json").add(OwnRule("notes", "block", made=1.0), keep=True)
     key_file_beside(shared / "store.db")
     for path in shared.iterdir():
         assert as_another("cat", str(path)).returncode != 0, path

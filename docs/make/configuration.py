@@ -13,7 +13,7 @@ from typing import Final
 from docs.make.markdown import NOTICE, code, table
 
 from handraise import Handraise
-from handraise.policy.setting import Setting
+from handraise.policy.setting_types import Setting
 from handraise.policy.settings import SETTINGS
 
 SOURCE: Final = Path(__file__).parents[2] / "src" / "handraise"

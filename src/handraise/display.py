@@ -12,7 +12,16 @@ from html import escape
 from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
-__all__ = ["UntrustedText", "for_html", "for_line", "for_markdown", "for_terminal", "inert", "left_out"]
+__all__ = [
+    "UntrustedText",
+    "for_html",
+    "for_line",
+    "for_markdown",
+    "for_terminal",
+    "inert",
+    "left_out",
+    "line_for_html",
+]
 
 OPENING, CLOSING = "⟨", "⟩"
 """They enclose what we put in. In the text itself they are shown by number, so nobody can forge them."""
@@ -205,8 +214,17 @@ def for_html(text: str, *, limit: int = DEFAULT_LIMIT) -> str:
 
     Written-out characters are in `<mark>`, so that a page can set them off.
     """
-    markup = _WRITTEN_OUT.sub(r"<mark>\g<0></mark>", escape(inert(text, limit=limit)))
-    return f"<bdi>{markup.replace(chr(10), '<br>')}</bdi>"
+    return _markup(inert(text, limit=limit)).replace("\n", "<br>")
+
+
+def line_for_html(text: str) -> str:
+    """The same, on one line: for names and labels."""
+    return _markup(for_line(text))
+
+
+def _markup(shown: str) -> str:
+    marked = _WRITTEN_OUT.sub(r"<mark>\g<0></mark>", escape(shown))
+    return f"<bdi>{marked}</bdi>"
 
 
 def for_markdown(text: str, *, limit: int = DEFAULT_LIMIT) -> str:

@@ -138,6 +138,9 @@ class NoAnswer(HandraiseError):
     code = "no_answer"
     public = "Nobody answered the question. Nothing was decided."
 
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.public)
+
 
 _NOT_THIS: Final = (
     "This needs an answer from the person, and their client cannot {missing}. Nothing was decided. Tell them so. They "
@@ -178,9 +181,6 @@ class Expired(NoAnswer):
     code = "expired"
     public = "The person did not answer in time. Nothing was decided. Ask if they still want this, then call again."
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or self.public)
-
 
 class Withdrawn(NoAnswer):
     """The asker went away before an answer came."""
@@ -190,9 +190,6 @@ class Withdrawn(NoAnswer):
         "The question was withdrawn before an answer to it came. Nothing was decided. "
         "Ask the person if they still want this, then call again."
     )
-
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or self.public)
 
 
 class Failed(NoAnswer):
@@ -205,7 +202,7 @@ class Failed(NoAnswer):
     )
 
     def __init__(self, message: str | None = None, *, error_code: int | None = None) -> None:
-        super().__init__(message or self.public)
+        super().__init__(message)
         self.error_code = error_code
 
 

@@ -69,6 +69,14 @@ def test_a_store_that_is_named_is_opened(tmp_path: Path, monkeypatch: pytest.Mon
     assert "questions that wait: 0" in examined()["store"]["said"]
 
 
+def test_a_ledger_in_a_database_is_not_taken_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HANDRAISE_LEDGER", "postgresql://me:secret@127.0.0.1:1/nothing")
+    monkeypatch.delenv("HANDRAISE_STORE_KEYS", raising=False)
+    found = examined(1)
+    assert "HANDRAISE_STORE_KEYS" in found["ledger"]["said"]
+    assert "secret@" not in str(found)
+
+
 def test_a_ledger_without_a_place_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("HANDRAISE_LEDGER", str(tmp_path / "file" / "ledger.db"))

@@ -26,7 +26,7 @@ from handraise.errors import StoreError
 from handraise.forms import Flag, Form, Text
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.ledger.events import ClientRecord
-from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.ledger.verify import LedgerVerdict
 from handraise.policy import PolicyRuling
 from handraise.questions import (
     Accepted,
@@ -130,7 +130,7 @@ async def test_an_accepted_question_leaves_asked_shown_and_decided(ledger: Ledge
     assert (decided.action, decided.decided_by, decided.edited) == ("accept", "human", ("name",))
     assert decided.answer is not None
     assert [field.name for field in first.fields] == ["name"]
-    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
 
 
 @pytest.mark.shows("G1", "O1")

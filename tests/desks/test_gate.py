@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from handraise.desks import Cause, Decision
 from handraise.desks.gate import PolicyGate
 from handraise.forms import Form, Text
 from handraise.policy import OwnRule, Policy, Settings
-from handraise.policy.tables import LimitSettings
+from handraise.policy.files import OwnRules
+from handraise.policy.settings import LimitSettings
 from handraise.questions import Accepted, Cancelled, Declined
 from handraise.secrets import SecretFinding
 from handraise.urls import inspect_url
@@ -84,28 +86,16 @@ def test_any_other_decision_brings_no_quiet(decision: Decision) -> None:
 
 @pytest.mark.shows("D5")
 @pytest.mark.parametrize(("how", "kept"), [("session", False), ("always", True)])
-def test_the_block_button_makes_a_rule_for_the_session_or_for_good(how: Any, kept: bool) -> None:
-    class Remembering:
-        def __init__(self) -> None:
-            self.made: list[tuple[OwnRule, bool]] = []
-
-        def book(self) -> Any:
-            return Policy().own.book()
-
-        def add(self, rule: OwnRule, *, keep: bool) -> None:
-            self.made.append((rule, keep))
-
-        def undo(self, which: object = None) -> None:
-            raise AssertionError("nobody takes anything back here")
-
-        def keeps(self, rule: OwnRule) -> bool:
-            return True
-
-    own, waiting = Remembering(), form_question()
+def test_the_block_button_makes_a_rule_for_the_session_or_for_good(
+    how: Any, kept: bool, tmp_path: Path
+) -> None:
+    own, waiting = OwnRules(tmp_path / "rules.json"), form_question()
     gate = PolicyGate(Policy(own=own))
     gate.admit(waiting, 0.0)
     gate.decided(waiting, Decision(Declined(), block=how), 7.0)
-    assert own.made == [(OwnRule("notes", "block", made=7.0, person=waiting.person.key), kept)]
+    (rule,) = own.book().entries
+    assert rule == OwnRule("notes", "block", made=7.0, person=waiting.person.key)
+    assert own.keeps(rule) is kept
 
 
 def test_a_blocked_server_asks_no_more() -> None:

@@ -25,7 +25,7 @@ from handraise.desks.web import desk as web
 from handraise.forms import Integer, Number, Text
 from handraise.gateway import shared_desk as shared
 from handraise.pages import site as pages
-from handraise.pages.oauth import connect_page, sign_in
+from handraise.pages.oauth import account, sign_in
 from handraise.secrets.finding import CALLED
 from handraise.urls import HINDRANCES, REASONS
 
@@ -179,7 +179,7 @@ def test_every_reason_of_a_link_every_kind_of_secret_and_every_refusal_has_its_g
     sentences += [*HINDRANCES.values(), *CALLED.values()]
     sentences += [REFUSALS[known] for known in ("another_user", "client")]
     sentences += [INSTALL, web.ADD_FIRST, shared.ADD_FIRST, shared.ASK_FOR_LINK, pages.NOTHING, pages.STALE]
-    sentences += [sign_in.NOTHING, sign_in.ELSEWHERE, sign_in.NOBODY, sign_in.NOT_NOW, connect_page.ELSEWHERE]
+    sentences += [sign_in.NOTHING, sign_in.ELSEWHERE, sign_in.NOBODY, sign_in.NOT_NOW, account.ELSEWHERE]
     assert [each for each in sentences if GERMAN.sentence(each) == each] == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from handraise.errors import SetupError
 from handraise.gateway.options import OPTIONS, Options, choices, options_of
-from handraise.policy.tables import GatewaySettings
+from handraise.policy.settings import GatewaySettings
 
 
 @pytest.fixture(autouse=True)

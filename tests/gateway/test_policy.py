@@ -26,7 +26,7 @@ from handraise.forms import Limits
 from handraise.gateway.messages import request, response
 from handraise.gateway.options import Options
 from handraise.policy import OwnRule, Policy, Settings
-from handraise.policy.tables import DeskSettings
+from handraise.policy.settings import DeskSettings
 from handraise.questions import Accepted
 from handraise.revisions import Revision
 from handraise.wire import REFUSALS

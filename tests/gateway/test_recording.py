@@ -27,7 +27,7 @@ from handraise.gateway.messages import Message, error_response, request, respons
 from handraise.gateway.options import Options
 from handraise.gateway.upstreams import Source
 from handraise.ledger import Ledger, LedgerEvent
-from handraise.ledger.own_ledger import ledger_path
+from handraise.ledger.own_ledger import ledger_place
 from handraise.questions import Accepted
 from handraise.revisions import Revision
 from handraise.this_user import local_person
@@ -187,7 +187,7 @@ async def test_the_ledger_is_on_unless_the_user_switched_it_off(
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     assert await _opens_a_ledger()
-    assert ledger_path(os.environ).is_relative_to(tmp_path)
+    assert Path(ledger_place(os.environ)).is_relative_to(tmp_path)
     config = tmp_path / "handraise.toml"
     config.write_text("[ledger]\nunsafe_no_ledger = true\n")
     monkeypatch.setenv("HANDRAISE_CONFIG", str(config))

@@ -15,7 +15,7 @@ from tests.server.peers import accept, text_of
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile
 from handraise.policy import Policy, Settings
-from handraise.policy.tables import DeskSettings
+from handraise.policy.settings import DeskSettings
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.stranger, pytest.mark.shows("W9b", "W7")]

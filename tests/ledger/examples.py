@@ -48,7 +48,7 @@ SAYS: dict[EventKind, dict[str, Any]] = {
         "edited": ("which",),
         "latency": 4200,
     },
-    "opened": {"link": LinkRecord("example.com", "login.example.com", "warn", ("local_network",))},
+    "opened": {"link": LinkRecord("warn", "example.com", "login.example.com", ("local_network",))},
     "completed": {},
     "used": {"used": AnswerUse(DELETE, "result")},
     "refused": {"message": MESSAGE, "decided_by": "policy", "reasons": ("You blocked this server.",)},
@@ -94,7 +94,7 @@ EVENTS: st.SearchStrategy[LedgerEvent] = st.builds(
     fields=st.lists(st.builds(FieldRecord, TEXTS, TEXTS, st.none() | TEXTS), max_size=3).map(tuple),
     link=st.none()
     | st.builds(
-        LinkRecord, st.none() | TEXTS, st.none() | TEXTS, st.sampled_from(["ok", "danger"]), st.tuples(TEXTS)
+        LinkRecord, st.sampled_from(["ok", "danger"]), st.none() | TEXTS, st.none() | TEXTS, st.tuples(TEXTS)
     ),
     edited=st.lists(TEXTS, max_size=3).map(tuple),
     latency=st.none() | NUMBERS,

@@ -18,9 +18,9 @@ import pytest
 from tests.campaigns import steps
 
 from handraise.ledger import Ledger
-from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.ledger.verify import LedgerVerdict
 
-ROUNDS = steps(50)
+ROUNDS = steps(20)
 
 WRITER = """
     import asyncio, os, sys
@@ -123,6 +123,6 @@ async def test_nothing_that_was_acknowledged_is_missing_after_many_kills(path: P
     in_flight = {question for question, _ in there} - {q for q, decided in there if decided == "1"}
     assert ambiguous == in_flight
     await other.place()
-    report = await verify(other)
+    report = await other.verify()
     assert report.verdict is LedgerVerdict.SOUND, report
     await other.aclose()

@@ -16,11 +16,11 @@ from tests.ledger.examples import a_trail, fill
 
 from handraise.errors import StoreError
 from handraise.ledger import Ledger, LedgerEvent
-from handraise.ledger.checkpoints import LedgerKeys, parse_notes
 from handraise.ledger.ledger import DelayedTask
-from handraise.ledger.maintenance import LedgerVerdict, verify
 from handraise.ledger.own_ledger import CheckpointCommand, CheckpointFile
-from handraise.policy.tables import LedgerSettings
+from handraise.ledger.proof import LedgerKeys, parse_notes
+from handraise.ledger.verify import LedgerVerdict
+from handraise.policy.settings import LedgerSettings
 from handraise.stores import MemoryStore
 
 
@@ -40,7 +40,7 @@ async def test_a_ledger_in_memory_works_the_same() -> None:
     ledger = Ledger(MemoryStore(), keys=LedgerKeys(b"k" * 32))
     await fill(ledger, 3)
     note, _ = await ledger.checkpoint()
-    report = await verify(ledger, parse_notes(note))
+    report = await ledger.verify(parse_notes(note))
     assert report.verdict is LedgerVerdict.SOUND, report
     assert report.records == 6
     await ledger.aclose()
@@ -76,7 +76,7 @@ async def test_more_events_than_fit_a_page_are_all_read_and_verified(ledger: Led
     await ledger.record(*(trail.asked() for _ in range(1700)))
     assert len(await listed(ledger.events())) == len(await listed(ledger.newest())) == 1700
     await ledger.place()
-    report = await verify(ledger)
+    report = await ledger.verify()
     assert (report.verdict, report.records) == (LedgerVerdict.SOUND, 1700)
 
 
@@ -105,7 +105,7 @@ async def test_a_ledger_that_is_closed_ends_with_a_checkpoint(path: Path) -> Non
     await second.aclose()
     third = Ledger.at(path)
     assert len(await third.notes()) == 1  # nothing was added, so nothing was signed
-    assert (await verify(third)).checkpoints == 1
+    assert (await third.verify()).checkpoints == 1
     await third.store.aclose()
 
 
@@ -208,7 +208,7 @@ async def test_what_was_in_flight_when_a_process_was_killed_is_ambiguous_at_the_
     assert events[-1].question == "q_2"
     assert events[-1].about == events[1].about
     assert await ledger.start() == 0
-    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
     await ledger.aclose()
 
 
@@ -258,6 +258,6 @@ async def test_two_processes_write_to_one_file_and_give_places_at_once(path: Pat
     ledger = Ledger.at(path)
     numbers = [number async for number, _ in ledger.events()]
     assert numbers == list(range(1, 2 * EVENTS + 1))
-    report = await verify(ledger)
+    report = await ledger.verify()
     assert (report.verdict, report.records, report.waiting) == (LedgerVerdict.SOUND, 2 * EVENTS, 0)
     await ledger.aclose()

@@ -9,7 +9,7 @@ from tests.pages.house import ABOUT, ANN, ME, TOKEN, VALUE, House
 
 from handraise.desks.language import ENGLISH, GERMAN
 from handraise.errors import NoRoom, StoreError
-from handraise.pages import SecretField, SecretPage, visits
+from handraise.pages import SecretField, SecretPage, page
 from handraise.pages.entry_pages import ONE
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 from handraise.vault import Secret
@@ -154,7 +154,7 @@ async def test_what_was_entered_is_forgotten_soon_after_it_was_fetched(house: Ho
 
 
 def test_there_is_a_limit_to_pages_that_wait(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "_MOST", 1)
+    monkeypatch.setattr(page, "_MOST", 1)
     house.ask()
     with pytest.raises(NoRoom):
         house.ask(person=ME)
@@ -210,7 +210,7 @@ async def test_a_german_browser_gets_pages_mistakes_endings_and_errors_in_german
 
 
 def test_one_person_does_not_take_all_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "_MOST_OF_ONE", 1)
+    monkeypatch.setattr("handraise.pages.page._MOST_OF_ONE", 1)
     house.ask()
     with pytest.raises(NoRoom):
         house.ask(key="another")

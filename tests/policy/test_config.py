@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from handraise.errors import SetupError
 from handraise.policy import CancelIt, Park, RunHook, Settings
 from handraise.policy.files import lines_of_keys, parse_settings
-from handraise.policy.setting import Setting
+from handraise.policy.setting_types import Setting
 from handraise.policy.settings import SETTINGS
 
 

@@ -13,7 +13,7 @@ from tests.policy.asked import NOTES, facts
 
 from handraise.errors import SetupError
 from handraise.policy import OwnRule, Rulebook, Settings, load_policy, load_settings
-from handraise.policy.files import RulesFile
+from handraise.policy.files import OwnRules
 from handraise.policy.places import data_directory
 
 BLOCK = OwnRule("notes", "block", made=1.0)
@@ -75,18 +75,18 @@ def test_a_file_can_be_given_directly_and_has_to_be_text(home: Path) -> None:
 
 @pytest.mark.shows("D5")
 def test_a_kept_rule_is_there_for_the_next_program_and_a_session_rule_is_not(home: Path) -> None:
-    rules = RulesFile(home / "rules.json")
+    rules = OwnRules(home / "rules.json")
     rules.add(BLOCK, keep=True)
     rules.add(OwnRule("shop", "mute", made=2.0), keep=False)
     assert [each.server for each in rules.book().entries] == ["notes", "shop"]
-    assert [each.server for each in RulesFile(home / "rules.json").book().entries] == ["notes"]
+    assert [each.server for each in OwnRules(home / "rules.json").book().entries] == ["notes"]
 
 
 @pytest.mark.shows("D5")
 def test_a_running_program_notices_what_another_one_changes(home: Path) -> None:
     policy = load_policy(environment=environment(home), directory=home / "work")
     assert policy.judge(facts()).verdict == "allow"
-    other = RulesFile(data_directory(environment(home)) / "rules.json")
+    other = OwnRules(data_directory(environment(home)) / "rules.json")
     other.add(BLOCK, keep=True)
     assert policy.judge(facts()).verdict == "refuse"
     assert other.undo() == BLOCK
@@ -94,7 +94,7 @@ def test_a_running_program_notices_what_another_one_changes(home: Path) -> None:
 
 
 def test_a_later_kept_rule_goes_before_an_earlier_one_of_the_session(home: Path) -> None:
-    rules = RulesFile(home / "rules.json")
+    rules = OwnRules(home / "rules.json")
     rules.add(OwnRule("notes", "block", made=5.0), keep=False)
     rules.add(OwnRule("notes", "allow", made=6.0), keep=True)
     found = rules.book().find(NOTES, "", now=7.0)
@@ -104,27 +104,29 @@ def test_a_later_kept_rule_goes_before_an_earlier_one_of_the_session(home: Path)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no file modes")
 def test_the_rules_are_readable_by_their_owner_only(home: Path) -> None:
-    rules = RulesFile(home / "data/handraise/rules.json")
+    rules = OwnRules(home / "data/handraise/rules.json")
     rules.add(BLOCK, keep=True)
-    assert rules.path.stat().st_mode & 0o777 == 0o600
-    assert rules.path.parent.stat().st_mode & 0o777 == 0o700
+    path = home / "data/handraise/rules.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 1, "rules": [7]}'])
 def test_damaged_rules_stop_everything_rather_than_unblock_a_server(home: Path, damage: str) -> None:
-    rules = RulesFile(home / "rules.json")
-    rules.path.write_text(damage)
+    path = home / "rules.json"
+    rules = OwnRules(path)
+    path.write_text(damage)
     with pytest.raises(SetupError, match="cannot be read"):
         rules.book()
     with pytest.raises(SetupError, match="cannot be read"):
         rules.add(BLOCK, keep=True)
-    assert rules.path.read_text() == damage
+    assert path.read_text() == damage
 
 
 def test_a_crash_while_writing_leaves_the_rules_as_they_were(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = RulesFile(home / "rules.json")
+    rules = OwnRules(home / "rules.json")
     rules.add(BLOCK, keep=True)
 
     def fail(*_: object) -> None:
@@ -133,7 +135,7 @@ def test_a_crash_while_writing_leaves_the_rules_as_they_were(
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(SetupError, match="No space left"):
         rules.add(OwnRule("shop", "block", made=2.0), keep=True)
-    assert RulesFile(home / "rules.json").book().entries == (BLOCK,)
+    assert OwnRules(home / "rules.json").book().entries == (BLOCK,)
     assert sorted(path.name for path in home.glob("*rules*")) == ["rules.json", "rules.lock"]
 
 
@@ -141,10 +143,10 @@ def test_a_crash_while_writing_leaves_the_rules_as_they_were(
 def test_two_programs_that_make_rules_at_the_same_time_lose_none(home: Path) -> None:
     path = home / "rules.json"
     second = threading.Thread(
-        target=lambda: RulesFile(path).add(OwnRule("shop", "block", made=2.0), keep=True)
+        target=lambda: OwnRules(path).add(OwnRule("shop", "block", made=2.0), keep=True)
     )
 
-    class Slow(RulesFile):
+    class Slow(OwnRules):
         def _read(self) -> Rulebook:
             book = super()._read()
             second.start()
@@ -153,11 +155,11 @@ def test_two_programs_that_make_rules_at_the_same_time_lose_none(home: Path) -> 
 
     Slow(path).add(BLOCK, keep=True)
     second.join()
-    assert {each.server for each in RulesFile(path).book().entries} == {"notes", "shop"}
+    assert {each.server for each in OwnRules(path).book().entries} == {"notes", "shop"}
 
 
 def test_a_rule_for_the_session_is_taken_back_like_a_kept_one(tmp_path: Path) -> None:
-    rules = RulesFile(tmp_path / "rules.json")
+    rules = OwnRules(tmp_path / "rules.json")
     rules.add(BLOCK, keep=True)
     passing = replace(BLOCK, asking="mute", made=BLOCK.made + 1)
     rules.add(passing, keep=False)

@@ -23,7 +23,7 @@ from handraise.policy import (
     sameness_of,
 )
 from handraise.policy.limits import HOUR, MINUTE, AskTally, admit, settle
-from handraise.policy.tables import LimitSettings, ServerSettings
+from handraise.policy.settings import LimitSettings, ServerSettings
 from handraise.questions import Action, Question, UrlQuestion
 
 _IDS = counting()

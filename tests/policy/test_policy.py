@@ -12,7 +12,7 @@ from tests.policy.asked import NOTES, SHOP, facts, form
 import handraise.policy
 from handraise.forms import Text
 from handraise.policy import OwnRule, Policy, Settings, standard_rules
-from handraise.policy.tables import AskingRule, ServerSettings
+from handraise.policy.settings import AskingRule, ServerSettings
 
 
 def _naming(name: str, asking: AskingRule | None, default: AskingRule = "allow") -> Settings:

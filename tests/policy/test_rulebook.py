@@ -12,7 +12,8 @@ from tests.policy.asked import NOTES
 
 from handraise.errors import SetupError
 from handraise.policy import OwnRule, Rulebook
-from handraise.policy.rules import RulesInMemory, dump_book, parse_book
+from handraise.policy.files import OwnRules
+from handraise.policy.rules import dump_book, parse_book
 
 BLOCK = OwnRule("notes", "block", made=1.0)
 ALLOW = OwnRule("notes", "allow", made=2.0)
@@ -119,6 +120,8 @@ def test_a_certain_rule_can_be_taken_back_whatever_came_later() -> None:
 
 
 def test_rules_in_memory_are_taken_back_too() -> None:
-    rules = RulesInMemory(_book(BLOCK))
+    rules = OwnRules()
+    rules.add(BLOCK, keep=True)
+    assert not rules.keeps(BLOCK)
     assert rules.undo() == BLOCK
     assert rules.undo() is None

@@ -6,7 +6,7 @@ import pytest
 
 from handraise.errors import SetupError
 from handraise.policy.files import parse_settings
-from handraise.policy.setting import Setting
+from handraise.policy.setting_types import Setting
 from handraise.policy.settings import SETTINGS, ChosenValue, Settings, choose, flag_of, variable_of
 
 

@@ -9,7 +9,7 @@ from tests.policy.asked import NOTES, facts, form, link
 
 from handraise.forms import Choice, Field, Flag, Text
 from handraise.policy import Facts, Policy, PolicyRuling, Settings
-from handraise.policy.tables import DeskSettings, FormSettings, LinkSettings
+from handraise.policy.settings import DeskSettings, FormSettings, LinkSettings
 from handraise.questions import Origin, Question, UrlQuestion
 
 STRICT = Settings(preset="strict")

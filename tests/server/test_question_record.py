@@ -25,8 +25,8 @@ from handraise.calls.records import RoundOutcome
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
 from handraise.ledger import Ledger, LedgerEvent
-from handraise.ledger.maintenance import LedgerVerdict, verify
 from handraise.ledger.trail import Trail
+from handraise.ledger.verify import LedgerVerdict
 from handraise.pages import Pages, SecretField, SecretPage
 from handraise.pages import VisitReason as PageAbout
 from handraise.pages.entry_pages import ONE
@@ -56,7 +56,7 @@ def effects(tmp_path: Path) -> Effects:
 async def events_in(path: Path) -> list[LedgerEvent]:
     ledger = Ledger.at(path)
     try:
-        assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+        assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
         return [event async for _, event in ledger.events()]
     finally:
         await ledger.aclose()

@@ -20,8 +20,8 @@ from handraise.desks.scripted import Line
 from handraise.errors import Failed, TooManyQuestions
 from handraise.forms import Form
 from handraise.ledger import Ledger, LedgerEvent
-from handraise.ledger.maintenance import LedgerVerdict, verify
 from handraise.ledger.trail import decrypt_content
+from handraise.ledger.verify import LedgerVerdict
 from handraise.revisions import Revision
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -98,7 +98,7 @@ async def test_a_question_is_joined_to_the_call_that_used_its_answer(
     assert about.client is not None
     assert {event.about.trace for event in (asked, decided, used)} == {TRACE}
     assert [(field.name, field.type) for field in asked.fields] == [("answer", "text")]
-    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
 
 
 @pytest.mark.shows("G1", "G7", "O1")
@@ -312,7 +312,7 @@ async def test_a_store_and_its_ledger_can_be_one_file(tmp_path: Path) -> None:
         assert text_of(await here.client.call_tool("greet")) == "Ada"
     ledger = Ledger.at(path)
     assert [event.kind for event in await events_of(ledger)] == ["asked", "decided", "used"]
-    report = await verify(ledger)
+    report = await ledger.verify()
     assert (report.verdict, report.checkpoints) == (LedgerVerdict.SOUND, 1)
     await ledger.aclose()
 

@@ -29,9 +29,16 @@ def nursery() -> Iterator[Program]:
 
 
 @pytest.fixture
-async def node(postgres: PostgresServer) -> AsyncIterator[Nodes]:
+def url(postgres: PostgresServer) -> Iterator[str]:
+    """The address of an empty database."""
+    with postgres.empty_database() as url:
+        yield url
+
+
+@pytest.fixture
+async def node(url: str) -> AsyncIterator[Nodes]:
     """Makes nodes that share one database."""
-    url, made = postgres.new_database(), []
+    made = []
 
     def node(**options: Any) -> PostgresStore:
         usual = {"keys": [b"k" * 32], "lease": 5.0, "poll": 0.2, "patience": 10.0}

@@ -9,6 +9,7 @@ Options:
 - `ledger=FILE`: a ledger in the store, signed with the key beside that file.
 - `dies=POINT`: killed by its own hand, as by `kill -9`, when it gets there; see `tests.stores.dying`.
 - `host=NAME`: what clients call the server, which a proxy in front of it passes on.
+- `lease=SECONDS`: how long it counts as alive without a word.
 - `port=PORT`: where it listens; otherwise at any free port.
 - `skew=SECONDS`: how far its clock is ahead.
 """
@@ -33,22 +34,22 @@ from tests.stores.dying import Dying
 from handraise import Accepted, Handraise, ask, once, replayable
 from handraise.calls import Store
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import LedgerKeys
+from handraise.ledger.proof import LedgerKeys
 from handraise.policy.places import database_of
 from handraise.stores import SqliteStore
 from handraise.stores.postgres import PostgresStore
-from handraise.stores.seal import key_file_beside
+from handraise.stores.sealing import key_file_beside
 
 LEASE = 1.5
 """Short, so that the tests need not wait for it long."""
 KEYS = [b"k" * 32]
 
 
-def open_store(where: str, keys: list[bytes] = KEYS) -> PostgresStore | SqliteStore:
+def open_store(where: str, lease: float = LEASE) -> PostgresStore | SqliteStore:
     """The store that all nodes of a test share."""
     if database_of(where):
-        return PostgresStore(where, keys=keys, lease=LEASE, poll=0.2)
-    return SqliteStore(where, keys=keys)
+        return PostgresStore(where, keys=KEYS, lease=lease, poll=0.2)
+    return SqliteStore(where, keys=KEYS)
 
 
 def open_ledger(store: Store, file: str) -> Ledger:
@@ -104,7 +105,7 @@ def serve(where: str, log: str, options: dict[str, str]) -> None:
     skew, right = float(options.get("skew", 0)), time.time
     time.time = lambda: right() + skew
     dying = Dying(options.get("dies", ""))
-    store = dying.store(open_store(where))
+    store = dying.store(open_store(where, float(options.get("lease", LEASE))))
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", int(options.get("port", 0))))

@@ -7,21 +7,34 @@ from pathlib import Path
 
 import pytest
 from tests.ledger.examples import fill
-from tests.postgres import PostgresServer
 
 from handraise.calls import Store
 from handraise.calls.ledger_tables import StoredContent
+from handraise.calls.store import SharedStore, Tickets
 from handraise.ledger import Ledger
-from handraise.ledger.checkpoints import LedgerKeys
-from handraise.ledger.maintenance import LedgerVerdict, erase, verify
+from handraise.ledger.proof import LedgerKeys
+from handraise.ledger.verify import LedgerVerdict
 from handraise.stores import MemoryStore, SqliteStore
-from handraise.stores.memory_ledger import MemoryLedger
+from handraise.stores.memory import MemoryLedger
 from handraise.stores.postgres import PostgresStore
-from handraise.testing import LedgerContract, StoreContract
+from handraise.testing import LedgerContract, SecretsContract, StoreContract, TicketsContract
+from handraise.vault import SecretTable
 
 
-@pytest.mark.shows("X1", "C3")
-class TestMemoryStore(StoreContract, LedgerContract):
+class EveryContract(StoreContract, LedgerContract, SecretsContract, TicketsContract):
+    """All contracts of a store. Subclass it with a fixture `store`."""
+
+    @pytest.fixture
+    def table(self, store: SharedStore) -> SecretTable:
+        return store.secrets
+
+    @pytest.fixture
+    def tickets(self, store: SharedStore) -> Tickets:
+        return store.tickets
+
+
+@pytest.mark.shows("X1", "C3", "L11")
+class TestMemoryStore(EveryContract):
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
         store = MemoryStore()
@@ -29,8 +42,8 @@ class TestMemoryStore(StoreContract, LedgerContract):
         await store.aclose()
 
 
-@pytest.mark.shows("X1", "C3")
-class TestSqliteStore(StoreContract, LedgerContract):
+@pytest.mark.shows("X1", "C3", "L11")
+class TestSqliteStore(EveryContract):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         store = SqliteStore(tmp_path / "store.db")
@@ -39,11 +52,11 @@ class TestSqliteStore(StoreContract, LedgerContract):
 
 
 @pytest.mark.stranger
-@pytest.mark.shows("X1", "C3")
-class TestPostgresStore(StoreContract, LedgerContract):
+@pytest.mark.shows("X1", "C3", "L11")
+class TestPostgresStore(EveryContract):
     @pytest.fixture
-    async def store(self, postgres: PostgresServer) -> AsyncIterator[Store]:
-        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    async def store(self, url: str) -> AsyncIterator[Store]:
+        store = PostgresStore(url, keys=[b"k" * 32])
         yield store
         await store.aclose()
 
@@ -75,8 +88,8 @@ async def test_every_change_to_a_ledger_in_memory_is_found(change: Callable[[Mem
     ledger = Ledger(store, keys=LedgerKeys(b"k" * 32), keeping="all")
     await fill(ledger, 3)
     await ledger.checkpoint()
-    assert await erase(ledger, lambda number, _: number == 2) == (1, 1)
-    assert (await verify(ledger)).verdict is LedgerVerdict.SOUND
+    assert await ledger.erase(lambda number, _: number == 2) == (1, 1)
+    assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
     change(store.ledger)
-    assert (await verify(ledger)).verdict is LedgerVerdict.BROKEN
+    assert (await ledger.verify()).verdict is LedgerVerdict.BROKEN
     await ledger.store.aclose()

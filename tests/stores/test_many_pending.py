@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import psycopg
 import pytest
-from tests.postgres import PostgresServer, running_postgres
 
 from handraise.calls.records import RoundUse
 from handraise.calls.rounds import digest
@@ -27,12 +24,6 @@ _SCANS = (
 )
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_postgres() as server:
-        yield server
-
-
 def _scans(url: str, table: str) -> tuple[int, int]:
     """How often a table was read from end to end, and how many rows of it."""
     with psycopg.connect(url, autocommit=True) as db:
@@ -44,9 +35,8 @@ def _scans(url: str, table: str) -> tuple[int, int]:
 
 @pytest.mark.shows("X3")
 async def test_a_question_among_a_hundred_thousand_is_asked_found_answered_and_ended(
-    postgres: PostgresServer,
+    url: str,
 ) -> None:
-    url = postgres.new_database()
     first = PostgresStore(url, keys=[b"k" * 32])
     await first.pending("nobody")
     await first.aclose()
@@ -76,8 +66,8 @@ async def test_a_question_among_a_hundred_thousand_is_asked_found_answered_and_e
 
 
 @pytest.mark.shows("X3")
-async def test_all_of_them_are_forgotten_when_their_time_has_come(postgres: PostgresServer) -> None:
-    store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+async def test_all_of_them_are_forgotten_when_their_time_has_come(url: str) -> None:
+    store = PostgresStore(url, keys=[b"k" * 32])
     await store.open_round(a_round())
     with psycopg.connect(store.database.url, autocommit=True) as db:
         db.execute(_ASK, (NOW + 300, CROWD))
@@ -85,8 +75,8 @@ async def test_all_of_them_are_forgotten_when_their_time_has_come(postgres: Post
     await store.aclose()
 
 
-async def test_what_comes_after_the_end_leaves_no_connection_behind(postgres: PostgresServer) -> None:
-    store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+async def test_what_comes_after_the_end_leaves_no_connection_behind(url: str) -> None:
+    store = PostgresStore(url, keys=[b"k" * 32])
     await store.open()
     await store.aclose()
     assert await store.pending("somebody late") == []

@@ -115,7 +115,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def cluster(postgres: PostgresServer, nursery: Program) -> Iterator[Cluster]:
-    with running_cluster(nursery, postgres.new_database(), OPTIONS, OPTIONS) as cluster:
+    with postgres.empty_database() as url, running_cluster(nursery, url, OPTIONS, OPTIONS) as cluster:
         yield cluster
 
 

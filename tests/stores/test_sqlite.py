@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from tests.waiting import until
 
+from handraise import stores
 from handraise.calls import Flow, JournalEntry, RoundOutcome
 from handraise.calls.rounds import digest
 from handraise.errors import SetupError, StoreError
 from handraise.stores import SqliteStore
-from handraise.stores import sqlite as sqlite_stores
 from handraise.testing.part_contracts import ALICE, ANSWERED, CHARGED, LONG_AFTER, NOW, a_round, consume
 
 KEYS = [b"k" * 32]
@@ -307,7 +307,7 @@ def test_no_parameter_of_a_statement_has_a_number() -> None:
     """Python 3.12 warns when a sequence is given for `?1`, and 3.14 refuses."""
     statements = [
         node.value
-        for file in Path(sqlite_stores.__path__[0]).glob("*.py")
+        for file in Path(stores.__path__[0]).glob("sqlite*.py")
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
@@ -377,7 +377,7 @@ async def test_text_that_no_database_takes_is_a_store_error(store: SqliteStore) 
 
 @pytest.mark.slow
 def test_many_who_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None:
-    for attempt in range(15):
+    for attempt in range(6):
         path, start = tmp_path / f"{attempt}.db", threading.Barrier(8)
         failed: list[Exception] = []
 
@@ -514,7 +514,7 @@ CONSUMER = """
 @pytest.mark.shows("C3", "X1")
 async def test_of_several_processes_one_consumes_each_round(tmp_path: Path) -> None:
     """The others with the same answers learn that they came before, those with answers of their own are refused."""
-    path, go, count = tmp_path / "store.db", tmp_path / "go", 40
+    path, go, count = tmp_path / "store.db", tmp_path / "go", 20
     store = SqliteStore(path)
     for name in [f"{kind}.{at}" for kind in ("same", "own") for at in range(count)]:
         await store.open_round(a_round(f"hr1.{name}", call_id=name))

@@ -1,52 +1,25 @@
-"""Parked calls are kept alike in every store: taken over once, and never after their answers were sent."""
+"""Parked calls in a file and in a database: whose process is gone, and what nobody without the key can change."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.postgres import PostgresServer
 
 from handraise.calls.store import Tickets
 from handraise.errors import StoreError
-from handraise.stores import MemoryStore, SqliteStore
+from handraise.stores import SqliteStore
 from handraise.stores.postgres import PostgresStore
-from handraise.stores.postgres.nodes import NodePresence
-from handraise.testing import TicketsContract
+from handraise.stores.postgres_nodes import NodePresence
 from handraise.testing.part_contracts import RESPONSE, TICKET
 
 pytestmark = pytest.mark.anyio
 
 
-class TestMemoryTickets(TicketsContract):
-    @pytest.fixture
-    async def tickets(self) -> Tickets:
-        return MemoryStore().tickets
-
-
-class TestSqliteTickets(TicketsContract):
-    @pytest.fixture
-    async def tickets(self, tmp_path: Path) -> AsyncIterator[Tickets]:
-        store = SqliteStore(tmp_path / "store.db")
-        yield store.tickets
-        await store.aclose()
-
-
 @pytest.mark.stranger
-class TestPostgresTickets(TicketsContract):
-    @pytest.fixture
-    async def tickets(self, postgres: PostgresServer) -> AsyncIterator[Tickets]:
-        store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
-        yield store.tickets
-        await store.aclose()
-
-
-@pytest.mark.stranger
-async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(postgres: PostgresServer) -> None:
+async def test_a_node_is_gone_when_it_left_or_its_lease_is_over(url: str) -> None:
     """On whichever machine it was."""
-    url = postgres.new_database()
     first, other = (PostgresStore(url, keys=[b"k" * 32]) for _ in range(2))
     here, left = await first.tickets.enter(), await other.tickets.enter()
     killed = NodePresence(first.database, "killed", lease=0.3)
@@ -92,9 +65,9 @@ async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_file(tmp_pat
 
 @pytest.mark.stranger
 async def test_the_outcome_of_a_call_is_sealed_for_nobody_else_in_a_database(
-    postgres: PostgresServer,
+    url: str,
 ) -> None:
-    store = PostgresStore(postgres.new_database(), keys=[b"k" * 32])
+    store = PostgresStore(url, keys=[b"k" * 32])
     await store.tickets.open(TICKET)
     await store.database.change("UPDATE tickets SET person = 'eve'")
     await _ends_for_nobody(store.tickets)

@@ -12,13 +12,15 @@ from tests.stores.cluster import Cluster, Program, answer, asked, running_cluste
 pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio]
 
 
-AHEAD, BEHIND = {"skew": "3600"}, {"skew": "-3600"}
-"""Clocks that differ by two hours change nothing: by its own, each node would find the other's questions expired."""
+AHEAD, BEHIND = {"skew": "3600", "lease": "5"}, {"skew": "-3600", "lease": "5"}
+"""Clocks that differ by two hours change nothing: by its own, each node would find the other's questions expired.
+
+The lease outlives a restart of the database on a busy computer."""
 
 
 @pytest.fixture(scope="module")
 def cluster(postgres: PostgresServer, nursery: Program) -> Iterator[Cluster]:
-    with running_cluster(nursery, postgres.new_database(), AHEAD, BEHIND) as cluster:
+    with postgres.empty_database() as url, running_cluster(nursery, url, AHEAD, BEHIND) as cluster:
         yield cluster
 
 

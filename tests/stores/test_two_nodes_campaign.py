@@ -17,7 +17,7 @@ from tests.stores.cluster import Cluster, Program, answer, asked, running_cluste
 from tests.stores.node import LEASE
 from tests.stores.told import read_ledger
 
-from handraise.ledger.maintenance import LedgerVerdict
+from handraise.ledger.verify import LedgerVerdict
 
 pytestmark = [pytest.mark.stranger, pytest.mark.slow, pytest.mark.anyio, pytest.mark.campaign]
 

@@ -15,7 +15,7 @@ from tests.postgres import PostgresServer
 from tests.stores.cluster import Cluster, Node, Program, answer, asked, running_cluster, text_of
 from tests.stores.told import Told, read_ledger
 
-from handraise.ledger.maintenance import LedgerVerdict
+from handraise.ledger.verify import LedgerVerdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -141,5 +141,5 @@ async def test_whenever_a_node_is_killed_its_answer_is_used_once_or_ambiguous_on
 async def test_whenever_a_node_is_killed_its_answer_is_used_once_or_ambiguous_on_postgresql(
     nursery: Program, postgres: PostgresServer
 ) -> None:
-    with running_cluster(nursery, postgres.new_database()) as cluster:
+    with postgres.empty_database() as url, running_cluster(nursery, url) as cluster:
         check_all(await live_all(cluster, [(tool, step) for step in STEPS for tool in TOOLS]))

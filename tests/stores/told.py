@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.stores.cluster import Cluster
 from tests.stores.node import open_ledger, open_store
 
-from handraise.ledger.maintenance import VerificationReport, verify
+from handraise.ledger.verify import VerificationReport
 
 
 class Told(NamedTuple):
@@ -30,6 +30,6 @@ async def read_ledger(cluster: Cluster, tools: Mapping[str, str]) -> Told:
         if event.about.request in calls:
             told[calls[event.about.request]].setdefault(event.question, []).append(event.kind)
     await ledger.checkpoint()
-    report = await verify(ledger)
+    report = await ledger.verify()
     await store.aclose()
     return Told({job: list(questions.values()) for job, questions in told.items()}, report)

@@ -10,7 +10,8 @@ import pytest
 
 from handraise.errors import SetupError
 from handraise.vault import KeyFile, KeyVariable, SystemKeyring, default_keys
-from handraise.vault.keys import KeyRing, new_key
+from handraise.vault.keys import new_key
+from handraise.vault.vault import KeyRing
 
 A, B = new_key(), new_key()
 

@@ -1,7 +1,7 @@
 """The contract between the ledger and the tables of a store.
 
 A store knows nothing about events. It keeps bytes in order, keeps contents apart so that they can be erased, and
-asks the ledger's `Authenticator` for every hash, MAC and signature. `handraise.ledger.authenticate` says what they
+asks the ledger's `Authenticator` for every hash, MAC and signature. `handraise.ledger.proof` says what they
 protect and why.
 """
 

@@ -19,7 +19,7 @@ from handraise.calls.records import (
 )
 
 if TYPE_CHECKING:
-    from handraise.vault.records import SecretTable
+    from handraise.vault.vault import SecretTable
 
 
 NOT_SENT: Final[dict[str, Json]] = {}

@@ -64,8 +64,8 @@ async def make_call(
     from handraise.client import Consent, ConsentClient, Roots
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
-    from handraise.ledger.history import desk_history
     from handraise.ledger.own_ledger import policy_version
+    from handraise.ledger.views import desk_history
     from handraise.policy import load_policy
     from handraise.questions import Origin
     from handraise.sdk.client import has_failed, implementation

@@ -136,15 +136,33 @@ def _configuration() -> Iterator[CheckResult]:
 
 
 def _ledger() -> Iterator[CheckResult]:
-    from handraise.ledger.own_ledger import ledger_path
+    import asyncio
+
+    from handraise.ledger import Ledger
+    from handraise.ledger.own_ledger import ledger_place
     from handraise.policy.files import load_settings
+    from handraise.policy.places import database_of
 
     if load_settings().ledger.unsafe_no_ledger:
         yield CheckResult(
             "ledger", "missing", "switched off by unsafe_no_ledger", "take that line out of the file"
         )
         return
-    yield _place("ledger", ledger_path(), "handraise ledger verify tells whether it was changed")
+    place = ledger_place()
+    if isinstance(place, Path):
+        yield _place("ledger", place, "handraise ledger verify tells whether it was changed")
+        return
+
+    async def size() -> int:
+        ledger = Ledger.at(place)
+        try:
+            return await ledger.tables.size()
+        finally:
+            await ledger.store.aclose()
+
+    database = database_of(place)
+    assert database is not None
+    yield CheckResult("ledger", "works", f"{database.name}, events in its tree: {asyncio.run(size())}")
 
 
 def _store() -> Iterator[CheckResult]:
@@ -153,7 +171,7 @@ def _store() -> Iterator[CheckResult]:
     from handraise.policy.files import load_settings
     from handraise.policy.places import database_of
     from handraise.policy.settings import choose
-    from handraise.stores.registry import own_or_named_store, own_store_file
+    from handraise.stores import own_or_named_store, own_store_file
 
     where = str(choose("store.url", None, os.environ, load_settings(), None).value)
     if not where:

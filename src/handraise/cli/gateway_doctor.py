@@ -159,7 +159,7 @@ _PASSWORD: Final = re.compile(r"(?<=:)[^:@/]*(?=@)|(?<=password=)[^&]*")
 def own_options() -> dict[str, dict[str, Any]]:
     """The settings of a gateway that starts now, with the source of each, without passwords."""
     from handraise.gateway.options import choices
-    from handraise.stores.registry import own_store_file
+    from handraise.stores import own_store_file
 
     chosen = {name: (each.value, each.by) for name, each in choices({}, os.environ).items()}
     value, by = chosen["store"]

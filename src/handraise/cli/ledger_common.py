@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, closing
@@ -66,12 +67,11 @@ async def open_existing_ledger(where: str | None, *, or_lost: bool = False) -> A
 
 
 def _existing(where: str | None, *, or_lost: bool) -> Path | str:
-    from handraise.ledger.own_ledger import ledger_path
-    from handraise.policy.places import database_of
+    from handraise.ledger.own_ledger import ledger_place
 
-    if where is not None and database_of(where):
-        return where
-    path = ledger_path() if where is None else Path(where).expanduser()
+    path = ledger_place({**os.environ, "HANDRAISE_LEDGER": where or ""})
+    if isinstance(path, str):
+        return path
     if or_lost and any(path.with_name(path.name + end).is_file() for end in (".head", ".signing.key")):
         return path
     if not path.is_file():
@@ -83,7 +83,7 @@ def _existing(where: str | None, *, or_lost: bool) -> Path | str:
 
 def _is_ledger(path: Path) -> bool:
     """Whether a file is a ledger. Checked first, because opening would add the ledger's tables to another database."""
-    from handraise.stores.sqlite.file import reading_uri
+    from handraise.stores.sqlite_file import reading_uri
 
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True)) as db:
@@ -107,7 +107,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
 
 def parse_time_option(text: str | None) -> int | None:
     """A typed time as milliseconds since 1970."""
-    from handraise.ledger.history import parse_when
+    from handraise.ledger.views import parse_when
 
     if text is None:
         return None

@@ -18,7 +18,7 @@ from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from handraise.ledger import Ledger, LedgerEvent
-    from handraise.ledger.history import EventFilter
+    from handraise.ledger.views import EventFilter
 
 
 EXAMPLES = """Examples:
@@ -116,7 +116,7 @@ def filter_of(
 ) -> EventFilter:
     """The filter of a command line; a usage error for unknown words."""
     from handraise.ledger.events import KINDS, OUTCOMES
-    from handraise.ledger.history import EventFilter
+    from handraise.ledger.views import EventFilter
 
     if action is not None and action not in OUTCOMES:
         raise typer.BadParameter(f"the action is one of {', '.join(OUTCOMES)}")
@@ -160,7 +160,7 @@ def _row(number: str, when: str, what: str, server: str, tool: str, how: str) ->
 
 def _print(number: int, event: LedgerEvent, as_json: bool) -> None:
     if as_json:
-        from handraise.ledger.export import json_line
+        from handraise.ledger.views import json_line
 
         typer.echo(json_line(number, event))
         return
@@ -246,7 +246,7 @@ def export(
     As JSON Lines, CSV, CloudEvents 1.0 or OpenTelemetry logs (OTLP JSON). Contents are never exported, only their
     hashes.
     """
-    from handraise.ledger.export import FORMATS
+    from handraise.ledger.views import FORMATS
 
     if to not in FORMATS:
         raise typer.BadParameter(f"the format is {', '.join(FORMATS)}")
@@ -273,12 +273,12 @@ def report(
     start, end = parse_time_option(since), parse_time_option(until)
 
     async def work() -> int:
-        from handraise.ledger.history import EventFilter
-        from handraise.ledger.maintenance import verify
+
         from handraise.ledger.report import LedgerStatus, render_report
+        from handraise.ledger.views import EventFilter
 
         async with open_existing_ledger(ledger) as found:
-            checked = await verify(found)
+            checked = await found.verify()
             chosen = [event async for _, event in _chosen(found, EventFilter(since=start, until=end))]
             name = found.keys.verifier.origin
         standing = LedgerStatus(

@@ -16,8 +16,8 @@ from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     from handraise.ledger import Ledger
-    from handraise.ledger.checkpoints import Note
-    from handraise.ledger.maintenance import VerificationReport
+    from handraise.ledger.proof import Note
+    from handraise.ledger.verify import VerificationReport
 
 
 ERASE_EXAMPLES = """Examples:
@@ -58,14 +58,12 @@ def erase(
         raise typer.BadParameter("say whose contents: either --person or --record")
 
     async def work() -> int:
-        from handraise.ledger.history import is_person
-        from handraise.ledger.maintenance import erase as forget
+        from handraise.ledger.views import is_person
 
         async with open_existing_ledger(ledger) as found:
             if person is not None:
                 await _require_one(found, person)
-            events, contents = await forget(
-                found,
+            events, contents = await found.erase(
                 lambda number, event: (
                     number in record
                     if record
@@ -81,7 +79,7 @@ def erase(
 
 async def _require_one(ledger: Ledger, named: str) -> None:
     """SetupError when several people match: subjects are unique only within an issuer."""
-    from handraise.ledger.history import is_person
+    from handraise.ledger.views import is_person
 
     people = {each.about.principal async for _, each in ledger.events() if each.about.principal is not None}
     meant = sorted(each.key for each in people if is_person(each, named))
@@ -100,17 +98,15 @@ def retain(
 
     A signed note says how many events were removed. So nobody without the ledger's key can remove events unnoticed.
     """
-    from handraise.ledger.history import parse_span
+    from handraise.ledger.views import parse_span
 
     age = parse_span(older_than)
     if age is None:
         raise typer.BadParameter(f"{older_than!r} is no length of time; use 90d, 12w or 48h")
 
     async def work() -> int:
-        from handraise.ledger.maintenance import retain as keep
-
         async with open_existing_ledger(ledger) as found:
-            gone = await keep(found, since=int((time.time() - age.total_seconds()) * 1000))
+            gone = await found.retain(since=int((time.time() - age.total_seconds()) * 1000))
             left = await found.tables.purge()
         typer.echo(f"{_number(gone, 'event')} removed.")
         return report_leftover(left, "handraise ledger retain")
@@ -156,10 +152,8 @@ def verify(
     notes = [note for file in checkpoint or () for note in _read(file)]
 
     async def work() -> int:
-        from handraise.ledger.maintenance import verify as check
-
         async with open_existing_ledger(ledger, or_lost=True) as found:
-            report = await check(found, notes, progress=_progress)
+            report = await found.verify(notes, progress=_progress)
         _clear_progress()
         typer.echo(json.dumps(_dump(report)) if as_json else "\n".join(_lines(report, given=bool(notes))))
         return _STATUS[report.verdict.value]
@@ -187,7 +181,7 @@ def checkpoint(ledger: LedgerOption = None) -> None:
 
 def _read(file: Path) -> list[Note]:
     from handraise.errors import LedgerError
-    from handraise.ledger.checkpoints import parse_notes
+    from handraise.ledger.proof import parse_notes
 
     try:
         return parse_notes(file.read_text(encoding="utf-8"))

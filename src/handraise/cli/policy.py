@@ -13,7 +13,7 @@ from handraise.cli.common import AsJson
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.policy.tables import AskingRule
+    from handraise.policy.settings import AskingRule
 
 app = typer.Typer(
     help="Decide which questions may reach you.\n\n"

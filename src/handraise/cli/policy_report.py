@@ -19,11 +19,17 @@ from handraise.errors import SetupError, WireError
 from handraise.forms import load_json
 from handraise.gateway.guards import GuardRule, question_for, rules_of
 from handraise.policy import OwnRule, Policy, PolicyRuling, Settings, load_policy, load_settings
-from handraise.policy.files import RULES_NAME, RulesFile
+from handraise.policy.files import RULES_NAME, OwnRules
 from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rules import MAY, SESSION
-from handraise.policy.settings import SETTINGS, value_of
-from handraise.policy.tables import AskingRule, GuardSettings, LimitSettings, ServerSettings
+from handraise.policy.settings import (
+    SETTINGS,
+    AskingRule,
+    GuardSettings,
+    LimitSettings,
+    ServerSettings,
+    value_of,
+)
 from handraise.questions import Origin, Question
 from handraise.revisions import Revision
 from handraise.wire import parse_question
@@ -46,9 +52,9 @@ def configuration() -> tuple[ConfigFile | None, Settings]:
     return find_config(os.environ, Path()), load_settings()
 
 
-def rules_file() -> RulesFile:
+def rules_file() -> OwnRules:
     """This user's own rules."""
-    return RulesFile(data_directory(os.environ) / RULES_NAME)
+    return OwnRules(data_directory(os.environ) / RULES_NAME)
 
 
 def explain(

@@ -106,7 +106,7 @@ def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new
     """Open an existing store, or a new one with `new`, run work, and close it."""
     import asyncio
 
-    from handraise.stores.registry import own_or_named_store
+    from handraise.stores import own_or_named_store
 
     async def run() -> T:
         store = own_or_named_store(_chosen(given, new))
@@ -124,7 +124,7 @@ def _chosen(given: str | None, new: bool) -> str:
     from handraise.policy.files import load_settings
     from handraise.policy.places import database_of
     from handraise.policy.settings import choose
-    from handraise.stores.registry import own_store_file, require_address
+    from handraise.stores import own_store_file, require_address
 
     where = str(choose("store.url", given, os.environ, load_settings(), None).value)
     if not where and not own_store_file(os.environ).exists():

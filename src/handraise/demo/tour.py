@@ -14,7 +14,7 @@ from handraise.demo.stage import DeskOpener, Program, TourStage, Transcript
 from handraise.desks import Queue
 from handraise.desks.scripted import Line
 from handraise.ledger import Ledger
-from handraise.ledger.maintenance import LedgerVerdict, verify
+from handraise.ledger.verify import LedgerVerdict
 
 _NOTE_FILES: Final = {
     "Shopping list.md": (2026, "# Shopping list\n\n- tea\n- paper\n"),
@@ -121,7 +121,7 @@ async def _link(stage: TourStage) -> str:
 
 async def _proof(stage: TourStage) -> str:
     await stage.ledger.checkpoint()
-    report = await verify(stage.ledger)
+    report = await stage.ledger.verify()
     stage.telling.note("ledger", f"{report.records} events, signed and verified")
     _require(report.verdict is LedgerVerdict.SOUND and report.records > 0, "the ledger is sound")
     return "Every question, decision and refusal of this tour is on record, and nobody changed it since."

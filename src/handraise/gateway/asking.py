@@ -23,7 +23,7 @@ from handraise.gateway.messages import Message
 from handraise.gateway.peers import MODERN, Peer
 from handraise.gateway.upstreams import Source, Upstream
 from handraise.ledger.events import ClientRecord
-from handraise.ledger.history import desk_history
+from handraise.ledger.views import desk_history
 from handraise.questions import Origin, Person, Question, UrlQuestion
 from handraise.revisions import Revision
 from handraise.wire import parse_question, parse_url_required

@@ -25,7 +25,7 @@ from handraise.gateway.messages import Message, objects_in, response
 from handraise.gateway.peers import name_of
 from handraise.gateway.sentences import result_type
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, fits, folded
-from handraise.policy.tables import GuardSettings
+from handraise.policy.settings import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
 from handraise.revisions import Revision
 

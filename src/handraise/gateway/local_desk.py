@@ -28,7 +28,7 @@ from handraise.gateway.options import Options
 from handraise.gateway.tickets import TicketRepository
 from handraise.ledger.own_ledger import own_ledger, policy_version
 from handraise.policy import load_policy
-from handraise.stores.registry import own_or_named_store
+from handraise.stores import own_or_named_store
 from handraise.urls.open import open_file
 
 if TYPE_CHECKING:

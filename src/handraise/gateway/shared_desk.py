@@ -27,9 +27,8 @@ from handraise.desks.web.site import Site
 from handraise.errors import AccountError
 from handraise.gateway.people import PeopleFile, person_named
 from handraise.pages.identity import new_browser
-from handraise.pages.oauth.authorization import Departures, read_code, read_person
+from handraise.pages.oauth.authorization import Departures, read_code, read_person, redeem
 from handraise.pages.oauth.discovery import Registration, find_server
-from handraise.pages.oauth.grants import redeem
 from handraise.questions import Person
 from handraise.site.middleware import SameSiteMiddleware
 

@@ -27,7 +27,7 @@ from handraise.gateway.tickets import ParkedCalls, TicketRepository
 from handraise.policy import load_policy
 from handraise.policy.places import data_directory, database_of
 from handraise.processes import keep_memory_private
-from handraise.stores.registry import own_store_file
+from handraise.stores import own_store_file
 
 logger = logging.getLogger(__name__)
 

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from handraise.errors import LedgerError
 from handraise.questions import person_key
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _SAFE = 2**53 - 1
 _encode = json.JSONEncoder(
@@ -35,22 +36,6 @@ def dump_plain(plain: Any) -> bytes:
         return _encode(plain).encode()
     except (TypeError, ValueError) as error:
         raise _unwritable(error) from None
-
-
-def _unwritable(why: object) -> LedgerError:
-    return LedgerError(f"this cannot be written to the ledger: {why}")
-
-
-def parse_value(kind: type[T], data: bytes) -> T:
-    """The value that `dump_plain` wrote. Raises `LedgerError` for unknown, missing, doubled or misfit members."""
-    try:
-        raw = json.loads(
-            data.decode(), object_pairs_hook=_object, parse_float=_refuse, parse_constant=_refuse
-        )
-    except (ValueError, RecursionError) as error:
-        raise LedgerError(f"this is no event: {error}") from None
-    value: T = _parse(kind, raw, kind.__name__.lower())
-    return value
 
 
 def plain_of(value: Any) -> Any:
@@ -74,60 +59,14 @@ def plain_of(value: Any) -> Any:
 
 
 @cache
-def _members(kind: type[Any]) -> dict[str, tuple[Any, bool]]:
-    """The members of a value: their types, and whether they can be left out."""
+def _members(kind: type[Any]) -> tuple[str, ...]:
     if not is_dataclass(kind):
         raise _unwritable(f"a {kind.__name__} is no value of the ledger")
-    hints = get_type_hints(kind)
-    return {field.name: (hints[field.name], field.default is not MISSING) for field in fields(kind)}
+    return tuple(field.name for field in fields(kind))
 
 
-def _parse(kind: Any, raw: Any, place: str) -> Any:
-    origin = get_origin(kind)
-    if origin in (Union, UnionType):
-        (kind,) = (choice for choice in get_args(kind) if choice is not NoneType)
-        return _parse(kind, raw, place)
-    if origin is Literal:
-        if raw not in get_args(kind):
-            raise LedgerError(f"{place} is {raw!r}, not one of {', '.join(map(str, get_args(kind)))}")
-        return raw
-    if origin is tuple:
-        if type(raw) is not list or not raw:
-            raise LedgerError(f"{place} is no list of something")
-        return tuple(_parse(get_args(kind)[0], item, f"{place}[{at}]") for at, item in enumerate(raw))
-    if kind in (str, int):
-        if type(raw) is not kind:
-            raise LedgerError(f"{place} is no {kind.__name__}")
-        return raw
-    return _parse_members(kind, raw, place)
-
-
-def _parse_members(kind: Any, raw: Any, place: str) -> Any:
-    if type(raw) is not dict:
-        raise LedgerError(f"{place} is no object")
-    members = _members(kind)
-    if unknown := raw.keys() - members.keys():
-        raise LedgerError(f"{place} has the unknown member {min(unknown)!r}")
-    given: dict[str, Any] = {}
-    for name, (hint, optional) in members.items():
-        if name in raw:
-            given[name] = _parse(hint, raw[name], f"{place}.{name}")
-        elif not optional and NoneType not in get_args(hint):
-            raise LedgerError(f"{place} has no {name}")
-        elif not optional:
-            given[name] = None
-    return kind(**given)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a member is there twice")
-    return made
-
-
-def _refuse(number: str) -> Any:
-    raise ValueError(f"{number} is no whole number")
+def _unwritable(why: object) -> LedgerError:
+    return LedgerError(f"this cannot be written to the ledger: {why}")
 
 
 EventKind = Literal[
@@ -234,10 +173,10 @@ class FieldRecord:
 class LinkRecord:
     """Where a URL question leads. Never its path or its parameters."""
 
-    domain: str | None
-    """The registrable domain."""
-    host: str | None
     verdict: Literal["ok", "warn", "danger"]
+    domain: str | None = None
+    """The registrable domain."""
+    host: str | None = None
     reasons: tuple[str, ...] = ()
     """Names of reasons, not sentences."""
 
@@ -339,8 +278,31 @@ def dump_members(members: Mapping[str, Any]) -> bytes:
 
 
 def parse_event(data: bytes) -> LedgerEvent:
-    """The event of canonical JSON. Raises `LedgerError` for anything that `dump_event` would not have written."""
-    event = parse_value(LedgerEvent, data)
+    """The event of canonical JSON. Raises `LedgerError` for anything that `dump_event` would not have written.
+
+    It is written once more to find what the parser lets pass: an unknown member, one that is there twice, a fraction.
+    """
+    try:
+        event = _parser().validate_json(data)
+    except ValueError as error:
+        raise LedgerError(f"this is no event: {_first_problem(error)}") from None
     if dump_event(event) != data:
         raise LedgerError("the event is not in its canonical form")
     return event
+
+
+@cache
+def _parser() -> TypeAdapter[LedgerEvent]:
+    from pydantic import TypeAdapter  # reading is rare, and the import slow
+
+    return TypeAdapter(LedgerEvent)
+
+
+def _first_problem(error: ValueError) -> str:
+    """Where the problem is, without the value."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    return ": ".join([".".join(map(str, first["loc"])), first["msg"]]).removeprefix(": ")

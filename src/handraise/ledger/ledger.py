@@ -10,33 +10,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
-from handraise.calls.ledger_tables import LedgerTables, Record
+from handraise.calls.ledger_tables import LedgerTables, Record, Snapshot
 from handraise.calls.rounds import canonical
 from handraise.calls.store import Store
 from handraise.errors import HandraiseError, LedgerError, SetupError, StoreError
-from handraise.ledger.authenticate import KeyedAuthenticator, tree_of
-from handraise.ledger.checkpoints import LedgerKeys, Note, Tree, parse_notes
 from handraise.ledger.events import EventContext, LedgerEvent, RequestRecord, parse_event
 from handraise.ledger.own_ledger import CheckpointCopy, send_copies
+from handraise.ledger.proof import KeyedAuthenticator, LedgerKeys, Note, Tree, parse_notes, tree_of
 from handraise.ledger.trail import Keeping, ShownQuestion, Trail, new_id
+from handraise.ledger.verify import ExpectedContent, LedgerVerdict, Verification, VerificationReport
 from handraise.policy.places import database_of
-from handraise.stores import SqliteStore
-from handraise.stores.registry import named_store
+from handraise.stores import SqliteStore, named_store
 
 logger = logging.getLogger(__name__)
 
 _AT_ONCE = 2000
 """How many events get their places in one transaction: others wait for it."""
-
-
-async def place_all(tables: LedgerTables) -> Tree:
-    """Give every event its place; returns the new tree."""
-    before = 0
-    while True:
-        head = await tables.place(_AT_ONCE)
-        if head.size - before < _AT_ONCE:
-            return tree_of(head)
-        before = head.size
 
 
 class DelayedTask:
@@ -238,7 +227,12 @@ class Ledger:
 
     async def place(self) -> Tree:
         """Give every event its place; returns the new tree."""
-        return await place_all(self.tables)
+        before = 0
+        while True:
+            head = await self.tables.place(_AT_ONCE)
+            if head.size - before < _AT_ONCE:
+                return tree_of(head)
+            before = head.size
 
     async def checkpoint(self) -> tuple[str, list[str]]:
         """Sign the ledger as it is now. Return the note, and the other places that it did not reach."""
@@ -266,6 +260,77 @@ class Ledger:
             for number, body in rows:
                 yield number, _read(number, body)
             before = rows[-1].number
+
+    # The whole ledger. The proof stays.
+
+    async def verify(
+        self, given: Sequence[Note] = (), *, progress: Callable[[int, int], None] = lambda done, every: None
+    ) -> VerificationReport:
+        """Find every change; `given` are checkpoints that were kept elsewhere. Nothing is written.
+
+        With the ledger's key everything is proved. Without it, the records up to the newest given checkpoint are. With
+        neither the verdict is `UNPROVEN`.
+        """
+        verification = Verification(self.find_keys(), given)
+        try:
+            async with self.tables.snapshot() as snapshot:
+                return await _read_through(snapshot, verification, progress)
+        except LedgerError as error:
+            return verification.unreadable(str(error))
+
+    async def erase(self, which: Callable[[int, LedgerEvent], bool]) -> tuple[int, int]:
+        """Erase the contents of these events with their keys: how many events there are, how many contents went.
+
+        Their messages and answers can no longer be recovered by anyone. A signed note names the erased contents, so
+        that nobody without the ledger's key can delete contents and call it erasing.
+        """
+        await self._require_unbroken()
+        count, refs = 0, set()
+        async for number, event in self.events():
+            if which(number, event):
+                count += 1
+                refs |= {content.ref for content in (event.message, event.answer) if content is not None}
+        draft = self.authenticator.erasure(self.now())
+        return count, await self.tables.erase(refs, draft) if refs else 0
+
+    async def retain(self, *, since: int) -> int:
+        """Remove the events before a time (milliseconds since 1970) and their contents; how many went.
+
+        Their hashes stay in the tree, so that every later event and every checkpoint can still be verified, and a
+        signed note says how far they were removed, so that nobody else can remove events and call it that.
+        """
+        tree = await self.place()
+        await self._require_unbroken()
+        upto = 0
+        async for number, event in self.events():
+            if event.time >= since or number > tree.size:
+                break
+            upto = number
+        if upto == 0:
+            return 0
+        removed = await self._tree_upto(upto)
+        return await self.tables.cut(upto, self.authenticator.removal(self.now(), removed))
+
+    async def _require_unbroken(self) -> None:
+        """Refuse a broken ledger.
+
+        Otherwise somebody without the key could make a record look old, or like another person's, and have us remove it
+        with a signed note.
+        """
+        if (await self.verify()).verdict is LedgerVerdict.BROKEN:
+            raise LedgerError(
+                "the ledger is broken, so that its records cannot say what to remove. Nothing was removed. "
+                "Run `handraise ledger verify`."
+            )
+
+    async def _tree_upto(self, upto: int) -> Tree:
+        tree = Tree()
+        while tree.size < upto:
+            leaves = await self.tables.hashes(tree.size, min(_PAGE, upto - tree.size))
+            if not leaves:
+                raise LedgerError("places are missing in the tree; run `handraise ledger verify`")
+            tree = tree.grown(leaves)
+        return tree
 
     def _recorded(self, task: asyncio.Future[None]) -> None:
         self._soon.discard(task)
@@ -298,3 +363,21 @@ def _read(number: int, body: bytes) -> LedgerEvent:
         return parse_event(body)
     except LedgerError as error:
         raise StoreError(f"record {number} was changed: {error}; run `handraise ledger verify`") from None
+
+
+async def _read_through(
+    snapshot: Snapshot, verification: Verification, progress: Callable[[int, int], None]
+) -> VerificationReport:
+    async def compare(expected: Sequence[ExpectedContent]) -> None:
+        there = await snapshot.contents([content.ref for content in expected]) if expected else {}
+        for content in expected:
+            verification.read_content(content, there.get(content.ref))
+
+    verification.begin(snapshot)
+    async for places in snapshot.places():
+        await compare([content for place in places for content in verification.read(place)])
+        if places:
+            progress(verification.size, max(verification.size, verification.expected_size))
+    async for places in snapshot.unplaced():
+        await compare([content for place in places for content in verification.read_unplaced(place)])
+    return verification.end(await snapshot.count_contents())

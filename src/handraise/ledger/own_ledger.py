@@ -85,19 +85,13 @@ async def send_copies(note: str, checkpoint_copies: tuple[CheckpointCopy, ...]) 
 LEDGER_FILE = "ledger.db"
 
 
-def ledger_path(environment: Mapping[str, str] | None = None) -> Path:
-    """The file that HANDRAISE_LEDGER names, else the one in the user's data directory."""
-    known = os.environ if environment is None else environment
-    if named := known.get("HANDRAISE_LEDGER"):
-        return Path(named).expanduser()
-    return data_directory(known) / LEDGER_FILE
-
-
 def ledger_place(environment: Mapping[str, str] | None = None) -> Path | str:
-    """The database that HANDRAISE_LEDGER names, else the file."""
+    """The database or the file that HANDRAISE_LEDGER names, else the file in the user's data directory."""
     known = os.environ if environment is None else environment
     named = known.get("HANDRAISE_LEDGER", "")
-    return named if database_of(named) else ledger_path(known)
+    if database_of(named):
+        return named
+    return Path(named).expanduser() if named else data_directory(known) / LEDGER_FILE
 
 
 def own_ledger(settings: Settings, environment: Mapping[str, str] | None = None) -> Ledger | None:

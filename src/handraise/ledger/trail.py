@@ -44,11 +44,6 @@ KEY_SIZE: Final = 32
 _NONCE: Final = bytes(12)  # a key encrypts one content, once
 
 
-def is_kept(keeping: Keeping, part: Literal["message", "fields"]) -> bool:
-    """Whether a part of the contents is kept."""
-    return keeping in ("all", part)
-
-
 def encrypt_content(plain: bytes, *, ref: str, key: bytes, keep: bool) -> tuple[str, StoredContent]:
     """The hash of a content that goes into an event, and the content that is kept beside the event."""
     body = _cipher(key).encrypt(_NONCE, plain, ref.encode()) if keep else None
@@ -116,7 +111,7 @@ def shown_question(
 
 def link_record(link: Inspection) -> LinkRecord:
     """Where a link leads, without its path and parameters."""
-    return LinkRecord(link.registrable_domain, link.host, link.verdict, link.reasons)
+    return LinkRecord(link.verdict, link.registrable_domain, link.host, link.reasons)
 
 
 class Trail:
@@ -200,7 +195,9 @@ class Trail:
             said["said"] = "no"
         if action != "accept" or said_no:
             self._open = _STILL_OPEN  # it allows nothing, so no call will be joined to it
-        answer = None if content is None else ("answer", canonical(content), is_kept(self._keeping, "fields"))
+        answer = (
+            None if content is None else ("answer", canonical(content), self._keeping in ("all", "fields"))
+        )
         return self._record("decided", said, reasons, content=answer, how="said_no" if said_no else action)
 
     def opened(self) -> Record:
@@ -253,7 +250,7 @@ class Trail:
             said["secret"] = shown.secret
         if shown.link is not None:
             said["link"] = plain_of(shown.link)
-        message = "message", shown.message.encode(), is_kept(self._keeping, "message")
+        message = "message", shown.message.encode(), self._keeping in ("all", "message")
         return self._record(kind, said, reasons, content=message)
 
     def _record(

@@ -2,7 +2,7 @@
 
 Every record is hashed again and put into the tree again. The tree, the chain of notes and the contents are compared
 with the authenticated head, with the anchor, and with checkpoints that were kept elsewhere. Each finding names the
-record, from 1, and what happened to it. `handraise.ledger.authenticate` explains how it works.
+record, from 1, and what happened to it. `handraise.ledger.proof` explains how it works.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from typing import Literal
 
 from handraise.calls.ledger_tables import Anchor, EventColumns, Head, LedgerPlace, Snapshot
 from handraise.errors import LedgerError
-from handraise.ledger.authenticate import is_authentic, is_authentic_event, is_authentic_head, leaf_data
-from handraise.ledger.checkpoints import (
+from handraise.ledger.proof import (
     HASH,
     NO_NOTE,
     LedgerKeys,
     Note,
     Tree,
     Verifier,
+    is_authentic,
+    is_authentic_event,
+    is_authentic_head,
+    leaf_data,
     leaf_hash,
     parse_notes,
 )

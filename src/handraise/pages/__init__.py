@@ -1,12 +1,10 @@
 """Hosted pages for URL questions. A person enters data in their browser, and the client never sees it."""
 
-from handraise.pages.brand import Brand
 from handraise.pages.entry_pages import SecretField, SecretPage, Setup, SetupPage
 from handraise.pages.identity import BrowserSignIn, OwnSessions, ThisComputer
 from handraise.pages.outside_page import OutsidePage, OutsideRequest, sign_webhook
-from handraise.pages.page import BrowserAtPage, Page
+from handraise.pages.page import Brand, BrowserAtPage, Page, Visit, VisitReason, Visits
 from handraise.pages.site import Pages
-from handraise.pages.visits import Visit, VisitReason, Visits
 
 __all__ = [
     "Brand",

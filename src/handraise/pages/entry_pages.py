@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -160,14 +161,76 @@ async def find_problem(check: Callable[[Any], Any] | None, value: Any, language:
     return verdict if isinstance(verdict, str) else language("page_not_taken")
 
 
+P = TypeVar("P")
 R = TypeVar("R", Secret, Mapping[str, Secret])
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 ONE = "secret"
 """The name of the field of a page that asks for one secret."""
+_NO_FORM: Final = Form.by_hand()
+
+
+class _EntryPage(ABC, Generic[P]):
+    """A page on which a person enters the fields of a form and secrets. `P` is its result."""
+
+    __slots__ = ()
+
+    service: str | None
+    check: Callable[[P], Any] | None
+
+    @property
+    @abstractmethod
+    def _asked(self) -> tuple[Form[Any], tuple[SecretField, ...]]:
+        """What is entered: a form, and secrets."""
+
+    @abstractmethod
+    def _result(self, content: dict[str, Any], secrets: dict[str, Secret]) -> P:
+        """The result, from the checked answer to the form and the secrets."""
+
+    async def show(self, sitting: BrowserAtPage) -> Response:
+        form, secrets = self._asked
+        return self._page(sitting, suggest(form), None, blank(secrets))
+
+    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[P]:
+        (form, secrets), language = self._asked, sitting.language
+        entries = read_typed(form, read_entries(form, posted), language).entries
+        filled, entered = fill(form, entries), read_secrets(secrets, posted, language)
+        if not filled.sendable or not entered.fits:
+            return self._page(sitting, entries, filled, entered.views, 422)
+        result = self._result(filled.content, entered.secrets)
+        problem = await find_problem(self.check, result, language)
+        if problem is not None:
+            return self._page(sitting, entries, filled, entered.views, 422, problem)
+        return Accepted(result)
+
+    async def step(self, sitting: BrowserAtPage, name: str) -> None:
+        return None
+
+    def _page(
+        self,
+        sitting: BrowserAtPage,
+        entries: Entries,
+        filled: Filled | None,
+        secrets: tuple[SecretView, ...],
+        status: int = 200,
+        problem: str | None = None,
+    ) -> Response:
+        form, language = self._asked[0], sitting.language
+        shown = None if filled is None else Filled(filled.content, filled.problems, ())
+        return sitting.render(
+            "fields.html",
+            status,
+            fields=view_fields(form, present_fields(form, language), entries, shown, language=language),
+            secrets=secrets,
+            problem=problem,
+            kept=self.service is not None,
+            button=language("send" if form is _NO_FORM and self.service is None else "save"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class SecretPage(Generic[R]):
+class SecretPage(_EntryPage[R]):
     """Asks for one secret, or with several `fields` for a mapping of secrets by name."""
 
     title: str
@@ -186,22 +249,6 @@ class SecretPage(Generic[R]):
             f"{self.title}: please enter it on this server's own page. It does not pass through this client."
         )
 
-    async def show(self, sitting: BrowserAtPage) -> Response:
-        return self._page(sitting, blank(self.fields))
-
-    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[R]:
-        entered = read_secrets(self.fields, posted, sitting.language)
-        if not entered.fits:
-            return self._page(sitting, entered.views, 422)
-        result = self._result(entered.secrets)
-        problem = await find_problem(self.check, result, sitting.language)
-        if problem is not None:
-            return self._page(sitting, entered.views, 422, problem)
-        return Accepted(result)
-
-    async def step(self, sitting: BrowserAtPage, name: str) -> None:
-        return None
-
     def dump(self, result: R) -> Mapping[str, Any]:
         if isinstance(result, Secret):
             return {ONE: result.reveal()}
@@ -211,32 +258,15 @@ class SecretPage(Generic[R]):
         """The result; None when the page now asks for something else."""
         if not _are_still_asked_for(self.fields, contents):
             return None
-        return self._result({name: Secret(value) for name, value in contents.items()})
+        return self._result({}, {name: Secret(value) for name, value in contents.items()})
 
-    def _result(self, secrets: dict[str, Secret]) -> R:
+    @property
+    def _asked(self) -> tuple[Form[Any], tuple[SecretField, ...]]:
+        return _NO_FORM, self.fields
+
+    def _result(self, content: dict[str, Any], secrets: dict[str, Secret]) -> R:
         alone = [field.name for field in self.fields] == [ONE]
         return secrets[ONE] if alone else MappingProxyType(secrets)  # type: ignore[return-value]
-
-    def _page(
-        self,
-        sitting: BrowserAtPage,
-        views: tuple[SecretView, ...],
-        status: int = 200,
-        problem: str | None = None,
-    ) -> Response:
-        return sitting.render(
-            "fields.html",
-            status,
-            fields=(),
-            secrets=views,
-            problem=problem,
-            kept=self.service is not None,
-            button=sitting.language("save" if self.service else "send"),
-        )
-
-
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +280,7 @@ class Setup(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class SetupPage(Generic[T]):
+class SetupPage(_EntryPage[Setup[T]], Generic[T]):
     """Asks for the fields of a form and for secrets, on one page."""
 
     title: str
@@ -262,32 +292,13 @@ class SetupPage(Generic[T]):
     """Called with the entries while the page is open. A sentence, False or a ValueError asks again."""
 
     def __post_init__(self) -> None:
-        names = [field.name for field in (*self.form.fields, *self.secrets)]
-        require_distinct(names)
+        require_distinct([field.name for field in (*self.form.fields, *self.secrets)])
 
     @property
     def message(self) -> str:
         return (
             f"{self.title}: please set it up on this server's own page. It does not pass through this client."
         )
-
-    async def show(self, sitting: BrowserAtPage) -> Response:
-        return self._page(sitting, suggest(self.form), None, blank(self.secrets))
-
-    async def take(self, sitting: BrowserAtPage, posted: Posted) -> Response | Accepted[Setup[T]]:
-        language = sitting.language
-        entries = read_typed(self.form, read_entries(self.form, posted), language).entries
-        filled, entered = fill(self.form, entries), read_secrets(self.secrets, posted, language)
-        if not filled.sendable or not entered.fits:
-            return self._page(sitting, entries, filled, entered.views, 422)
-        result = self._result(filled.content, entered.secrets)
-        problem = await find_problem(self.check, result, language)
-        if problem is not None:
-            return self._page(sitting, entries, filled, entered.views, 422, problem)
-        return Accepted(result)
-
-    async def step(self, sitting: BrowserAtPage, name: str) -> None:
-        return None
 
     def dump(self, result: Setup[T]) -> Mapping[str, Any]:
         secrets = {name: secret.reveal() for name, secret in result.secrets.items()}
@@ -301,30 +312,11 @@ class SetupPage(Generic[T]):
         secrets = {name: Secret(value) for name, value in contents["secrets"].items()}
         return self._result(contents["content"], secrets)
 
+    @property
+    def _asked(self) -> tuple[Form[Any], tuple[SecretField, ...]]:
+        return self.form, self.secrets
+
     def _result(self, content: dict[str, Any], secrets: dict[str, Secret]) -> Setup[T]:
         data: Any
         data, _ = read_answer(self.form, content)
         return Setup(data, MappingProxyType(secrets), content)
-
-    def _page(
-        self,
-        sitting: BrowserAtPage,
-        entries: Entries,
-        filled: Filled | None,
-        secrets: tuple[SecretView, ...],
-        status: int = 200,
-        problem: str | None = None,
-    ) -> Response:
-        shown = None if filled is None else Filled(filled.content, filled.problems, ())
-        language = sitting.language
-        return sitting.render(
-            "fields.html",
-            status,
-            fields=view_fields(
-                self.form, present_fields(self.form, language), entries, shown, language=language
-            ),
-            secrets=secrets,
-            problem=problem,
-            kept=self.service is not None,
-            button=language("save"),
-        )

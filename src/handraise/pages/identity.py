@@ -16,8 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from handraise.pages.page import BrowserAtPage
-from handraise.pages.visits import Visit
+from handraise.pages.page import BrowserAtPage, Visit
 from handraise.processes import SocketAddress, tcp_peer
 from handraise.questions import Person
 from handraise.site.middleware import Posted, first

@@ -17,46 +17,15 @@ from starlette.routing import Mount, Route
 
 from handraise.desks.language import Language, language_of_browser
 from handraise.errors import HandraiseError
-from handraise.pages.brand import Brand
 from handraise.pages.identity import Browsers, BrowserSignIn, new_browser
 from handraise.pages.outside_page import OutsidePage
-from handraise.pages.page import BrowserAtPage
-from handraise.pages.visits import Visit, Visits
+from handraise.pages.page import Brand, BrowserAtPage, Visit, Visits
 from handraise.questions import Accepted, Answer, Cancelled, Declined
 from handraise.site.middleware import SameSiteMiddleware, first, has_token, read_posted
 from handraise.site.rendering import StaticFiles, environment
 from handraise.vault import KeySource
 
 _MOST_BYTES: Final = 64 * 1024
-
-
-class Webhooks:
-    """Takes webhooks of outside pages. An unsigned one does not learn whether a visit exists."""
-
-    def __init__(self, visits: Visits, clock: Callable[[], float]) -> None:
-        self._visits = visits
-        self._clock = clock
-        self.route: Route = Route("/hooks/{reference}", self._take, methods=["POST"])
-
-    async def _take(self, request: Request) -> Response:
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_BYTES:
-                return PlainTextResponse("Too much.\n", 413)
-        visit = self._visits.find_reference(request.path_params["reference"])
-        signature = request.headers.get("handraise-signature", "")
-        if visit is None or not isinstance(visit.page, OutsidePage):
-            return _nothing()
-        answer = visit.page.read_webhook(visit.elicitation_id, bytes(body), signature, self._clock())
-        if answer is None:
-            return _nothing()
-        await self._visits.end(visit, answer)  # webhooks may be repeated
-        return Response(status_code=204)
-
-
-def _nothing() -> Response:
-    return PlainTextResponse("Nothing here.\n", 404)
 
 
 logger = logging.getLogger(__name__)
@@ -109,7 +78,9 @@ class PageSite:
         )
         shown.router.redirect_slashes = False
         gated = SameSiteMiddleware(shown, lambda: hosts() if hosts else {urlsplit(url()).netloc}, scheme)
-        self.app: Starlette = Starlette(routes=[Webhooks(visits, clock).route, Mount("/", app=gated)])
+        self.app: Starlette = Starlette(
+            routes=[Route("/hooks/{reference}", self._webhook, methods=["POST"]), Mount("/", app=gated)]
+        )
         """The ASGI application."""
 
     @property
@@ -235,6 +206,22 @@ class PageSite:
 
         at = f"{self.base}/{visit.id}"
         return BrowserAtPage(request, visit, at, f"{self._url()}/back", browser.name, language, admit, render)
+
+    async def _webhook(self, request: Request) -> Response:
+        """Take the webhook of an outside page. An unsigned one does not learn whether a visit exists."""
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_BYTES:
+                return PlainTextResponse("Too much.\n", 413)
+        visit = self._visits.find_reference(request.path_params["reference"])
+        if visit is not None and isinstance(visit.page, OutsidePage):
+            signature = request.headers.get("handraise-signature", "")
+            answer = visit.page.read_webhook(visit.elicitation_id, bytes(body), signature, self._clock())
+            if answer is not None:
+                await self._visits.end(visit, answer)  # webhooks may be repeated
+                return Response(status_code=204)
+        return PlainTextResponse("Nothing here.\n", 404)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,14 +17,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from handraise.disk import make_directory, replace_file
+from handraise.disk import lock, make_directory, replace_file
 from handraise.display import for_line
 from handraise.errors import SetupError
 from handraise.policy.places import ConfigFile, data_directory, find_config
 from handraise.policy.rules import OwnRule, Rulebook, Which, dump_book, parse_book
-from handraise.policy.setting import Setting
-from handraise.policy.settings import FORMS_BY_PRESET, GROUPS, SETTINGS, Settings
-from handraise.policy.tables import GuardSettings, LimitSettings, ServerSettings
+from handraise.policy.setting_types import Setting
+from handraise.policy.settings import (
+    FORMS_BY_PRESET,
+    GROUPS,
+    SETTINGS,
+    GuardSettings,
+    LimitSettings,
+    ServerSettings,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from handraise.policy.policy import Policy
@@ -249,39 +255,42 @@ def load_policy(*, environment: Mapping[str, str] | None = None, directory: Path
 
     known = os.environ if environment is None else environment
     settings = load_settings(environment=known, directory=directory)
-    return Policy(settings, own=RulesFile(data_directory(known) / RULES_NAME))
+    return Policy(settings, own=OwnRules(data_directory(known) / RULES_NAME))
 
 
-class RulesFile:
-    """A person's own rules in a file that only they can read, and those for this program's life beside it."""
+class OwnRules:
+    """A person's own rules: those in a file that only they can read, and those for this program's life beside it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        """Without a path all rules end with this program."""
         self.path = path
         self._read_at: tuple[int, int, int] | None = None
         self._kept = Rulebook()
-        self._session: list[OwnRule] = []
+        self._session = Rulebook()
 
     def book(self) -> Rulebook:
         """All rules as they are now: another program may have changed them."""
         stamp = self._stamp()
         if stamp != self._read_at:
             self._kept, self._read_at = self._read(), stamp
-        entries = sorted([*self._kept.entries, *self._session], key=lambda each: each.made)
+        entries = sorted([*self._kept.entries, *self._session.entries], key=lambda each: each.made)
         return Rulebook(tuple(entries))
 
     def add(self, rule: OwnRule, *, keep: bool) -> None:
         """Make a rule; without `keep` it is forgotten when this program ends."""
-        if keep:
+        if keep and self.path is not None:
             self._edit(lambda book: book.add(rule))
         else:
-            self._session.append(rule)
+            self._session = self._session.add(rule)
 
     def undo(self, which: Which = None) -> OwnRule | None:
         """Take back the latest rule, the latest about one server, or a certain one; None when there is none."""
         _, latest = self.book().undo(which)
-        if latest in self._session:
-            self._session.remove(latest)
+        if latest in self._session.entries:
+            self._session, _ = self._session.undo(latest)
             return latest
+        if self.path is None:
+            return None
         undone: list[OwnRule | None] = []
 
         def change(book: Rulebook) -> Rulebook:
@@ -294,10 +303,11 @@ class RulesFile:
 
     def keeps(self, rule: OwnRule) -> bool:
         """Whether a rule is in the file, and so outlives this program."""
-        return rule not in self._session
+        return rule not in self._session.entries
 
     def _edit(self, change: Callable[[Rulebook], Rulebook]) -> None:
         """Change the kept rules. Two programs that do so at once wait for each other."""
+        assert self.path is not None
         try:
             make_directory(self.path.parent)
             with locked(self.path.with_suffix(".lock")):
@@ -306,6 +316,8 @@ class RulesFile:
             raise SetupError(f"{self.path}: the rules cannot be kept: {error.strerror}") from None
 
     def _read(self) -> Rulebook:
+        if self.path is None:
+            return Rulebook()
         try:
             return parse_book(json.loads(self.path.read_bytes()))
         except FileNotFoundError:
@@ -316,6 +328,8 @@ class RulesFile:
             ) from None
 
     def _stamp(self) -> tuple[int, int, int] | None:
+        if self.path is None:
+            return None
         try:
             status = self.path.stat()
         except OSError:
@@ -338,8 +352,5 @@ def _read_settings(file: ConfigFile) -> Settings:
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock file, so that two programs change a file one after the other."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "w") as stream:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
+        lock(stream.fileno())
         yield

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from handraise.policy.rules import Counts
-from handraise.policy.settings import Settings
-from handraise.policy.tables import LimitSettings
+from handraise.policy.settings import LimitSettings, Settings
 from handraise.questions import NO_HINTS, Action, FormQuestion, Question
 from handraise.revisions import Revision
 from handraise.wire import dump_question

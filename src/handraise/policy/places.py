@@ -24,7 +24,7 @@ class DatabaseKind:
     """The schemes of its URLs; messages use the first one."""
     module: str
     store: str
-    """The store's class in the module. `stores.registry` imports it when it is needed: its driver is an extra."""
+    """The store's class in the module. `stores.named_store` imports it when it is needed: its driver is an extra."""
 
 
 DATABASES: Final = (

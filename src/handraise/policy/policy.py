@@ -5,44 +5,61 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from handraise.forms import Choice, Choices, Flag, Text
+from handraise.policy.files import OwnRules
 from handraise.policy.rules import (
     ALLOW,
     Counts,
     Facts,
     OwnRule,
-    OwnRules,
     PolicyRule,
     PolicyRuling,
-    RulesInMemory,
+    PolicyVerdict,
     all_of,
     worst_of,
 )
-from handraise.policy.settings import Settings
-from handraise.policy.tables import AskingRule, DeskSettings, FormSettings, LinkSettings
+from handraise.policy.settings import AskingRule, DeskSettings, Settings
 from handraise.questions import TYPED, FormQuestion, Origin, Question
-from handraise.secrets import judge_form
+from handraise.secrets import SecretFinding, judge_form
 from handraise.urls import REASONS, inspect_url
 
 _URL: Final = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,30}://|www\.|mailto:|javascript:)\S", re.IGNORECASE)
 
 
 def standard_rules(settings: Settings) -> tuple[PolicyRule, ...]:
-    """The rules, as the settings have them."""
+    """The rules, as the settings have them.
+
+    - A form never asks for a credential or payment data (the specification's MUST NOT). One that describes a
+      credential, or asks for a part of one, may still be harmless.
+    - A link without an inspection counts as dangerous: as one that no honest server sends.
+    """
+    forms, links = settings.forms, settings.links
+    credentials: PolicyVerdict = "warn" if forms.unsafe_credentials else "refuse"
+    dangerous: PolicyVerdict = "warn" if links.unsafe_dangerous else "refuse"
     return (
-        no_credentials(settings.forms),
-        doubtful_forms(settings.forms),
-        national_ids(settings.forms),
-        personal_data(settings.forms),
-        urls_in_text(settings.forms),
-        dangerous_links(settings.links),
-        doubtful_links(settings.links),
-        only_domains(settings.links),
+        _about_secrets("forms.credentials", credentials, lambda found: found.tier == 1),
+        _about_secrets("forms.doubtful", forms.doubtful, lambda found: found.doubtful),
+        _about_secrets("forms.national_ids", forms.national_ids, _surely("national_id")),
+        _about_secrets("forms.personal_data", forms.personal_data, _surely("personal_data")),
+        urls_in_text(forms.urls_in_text),
+        PolicyRule("links.dangerous", lambda facts: _about_link(facts, "danger", dangerous)),
+        PolicyRule("links.doubtful", lambda facts: _about_link(facts, "warn", links.doubtful)),
+        _only_domains(links.only),
     )
+
+
+def urls_in_text(verdict: PolicyVerdict) -> PolicyRule:
+    """A form's text has no URLs: a person would follow them without the warnings that a link gets."""
+
+    def decide(facts: Facts) -> PolicyRuling:
+        found = any(_URL.search(unicodedata.normalize("NFKC", text)) for text in _texts(facts))
+        return _ruling(verdict, ["The form's text contains a web address."] if found else [])
+
+    return PolicyRule("forms.urls_in_text", decide)
 
 
 def why_passkey(desk: DeskSettings, facts: Facts) -> str:
@@ -63,84 +80,35 @@ def why_passkey(desk: DeskSettings, facts: Facts) -> str:
     return ""
 
 
-def no_credentials(forms: FormSettings) -> PolicyRule:
-    """A form never asks for a credential or payment data (the specification's MUST NOT)."""
-    verdict: Literal["warn", "refuse"] = "warn" if forms.unsafe_credentials else "refuse"
-
-    def decide(facts: Facts) -> PolicyRuling:
-        return _ruling(verdict, [each.reason for each in facts.secrets if each.tier == 1])
-
-    return PolicyRule("forms.credentials", decide)
-
-
-def doubtful_forms(forms: FormSettings) -> PolicyRule:
-    """A form that describes a credential, or asks for a part of one, and may still be harmless."""
-
-    def decide(facts: Facts) -> PolicyRuling:
-        return _ruling(forms.doubtful, [each.reason for each in facts.secrets if each.doubtful])
-
-    return PolicyRule("forms.doubtful", decide)
+def _about_secrets(
+    name: str, verdict: PolicyVerdict, concerns: Callable[[SecretFinding], bool]
+) -> PolicyRule:
+    """A rule about the data that a form asks for and should not ask for."""
+    return PolicyRule(
+        name, lambda facts: _ruling(verdict, [each.reason for each in facts.secrets if concerns(each)])
+    )
 
 
-def national_ids(forms: FormSettings) -> PolicyRule:
-    """A form that asks for a national id number."""
-    return _asks_for("national_id", "forms.national_ids", forms.national_ids)
+def _surely(kind: str) -> Callable[[SecretFinding], bool]:
+    return lambda found: found.kind == kind and not found.doubtful
 
 
-def personal_data(forms: FormSettings) -> PolicyRule:
-    """A form that asks for contact data."""
-    return _asks_for("personal_data", "forms.personal_data", forms.personal_data)
-
-
-def urls_in_text(forms: FormSettings) -> PolicyRule:
-    """A form's text has no URLs: a person would follow them without the warnings that a link gets."""
-
-    def decide(facts: Facts) -> PolicyRuling:
-        found = any(_URL.search(unicodedata.normalize("NFKC", text)) for text in _texts(facts))
-        return _ruling(forms.urls_in_text, ["The form's text contains a web address."] if found else [])
-
-    return PolicyRule("forms.urls_in_text", decide)
-
-
-def dangerous_links(links: LinkSettings) -> PolicyRule:
-    """A link that no honest server sends."""
-    verdict: Literal["warn", "refuse"] = "warn" if links.unsafe_dangerous else "refuse"
-    return PolicyRule("links.dangerous", lambda facts: _about_link(facts, "danger", verdict))
-
-
-def doubtful_links(links: LinkSettings) -> PolicyRule:
-    """A link that has something odd about it."""
-    return PolicyRule("links.doubtful", lambda facts: _about_link(facts, "warn", links.doubtful))
-
-
-def only_domains(links: LinkSettings) -> PolicyRule:
+def _only_domains(only: tuple[str, ...]) -> PolicyRule:
     """A link that leads elsewhere than to the domains that are allowed."""
 
     def decide(facts: Facts) -> PolicyRuling:
-        if facts.mode != "url" or not links.only or _within(facts, links.only):
+        if facts.mode != "url" or not only or _within(facts, only):
             return ALLOW
         return _ruling("refuse", ["The link leads to a domain that links.only does not name."])
 
     return PolicyRule("links.only", decide)
 
 
-def _ruling(verdict: Literal["allow", "warn", "refuse"], reasons: list[str]) -> PolicyRuling:
+def _ruling(verdict: PolicyVerdict, reasons: list[str]) -> PolicyRuling:
     return PolicyRuling(verdict, tuple(reasons)) if reasons and verdict != "allow" else ALLOW
 
 
-def _asks_for(kind: str, name: str, verdict: Literal["allow", "warn", "refuse"]) -> PolicyRule:
-    def decide(facts: Facts) -> PolicyRuling:
-        return _ruling(
-            verdict, [each.reason for each in facts.secrets if each.kind == kind and not each.doubtful]
-        )
-
-    return PolicyRule(name, decide)
-
-
-def _about_link(
-    facts: Facts, severity: Literal["warn", "danger"], verdict: Literal["warn", "refuse"]
-) -> PolicyRuling:
-    """A link without an inspection counts as dangerous."""
+def _about_link(facts: Facts, severity: Literal["warn", "danger"], verdict: PolicyVerdict) -> PolicyRuling:
     if facts.mode != "url":
         return ALLOW
     if facts.link is None:
@@ -195,7 +163,7 @@ class Policy:
         own: OwnRules | None = None,
     ) -> None:
         self.settings: Settings = settings or Settings()
-        self.own: OwnRules = own or RulesInMemory()
+        self.own: OwnRules = own or OwnRules()
         self._rules = tuple(standard_rules(self.settings) if rules is None else rules)
         for switch in self.settings.unsafe():
             warnings.warn(f"{switch} is on: people may be harmed by what they are asked", stacklevel=2)

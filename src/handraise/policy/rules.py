@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from handraise.errors import SetupError
-from handraise.policy.tables import AskingRule
+from handraise.policy.settings import AskingRule
 from handraise.questions import Origin, Question
 
 if TYPE_CHECKING:  # a gateway reads its settings before it starts its server
@@ -242,50 +242,6 @@ class Rulebook:
         """The rules that count now, one for each server and person."""
         latest = {(each.server, each.person): each for each in self.entries if each.holds(now)}
         return tuple(latest.values())
-
-
-class OwnRules(Protocol):
-    """Where a person's own rules are kept."""
-
-    def book(self) -> Rulebook:
-        """All rules, as they are now."""
-        ...
-
-    def add(self, rule: OwnRule, *, keep: bool) -> None:
-        """Make a rule; without `keep` it is forgotten when this program ends."""
-        ...
-
-    def undo(self, which: Which = None) -> OwnRule | None:
-        """Take back the latest rule, the latest about one server, or a certain one; None when there is none."""
-        ...
-
-    def keeps(self, rule: OwnRule) -> bool:
-        """Whether a rule outlives this program."""
-        ...
-
-
-class RulesInMemory:
-    """Own rules that live as long as the program."""
-
-    def __init__(self, book: Rulebook | None = None) -> None:
-        self._book = book or Rulebook()
-
-    def book(self) -> Rulebook:
-        """All rules, as they are now."""
-        return self._book
-
-    def add(self, rule: OwnRule, *, keep: bool = False) -> None:
-        """Make a rule."""
-        self._book = self._book.add(rule)
-
-    def undo(self, which: Which = None) -> OwnRule | None:
-        """Take a rule back."""
-        self._book, undone = self._book.undo(which)
-        return undone
-
-    def keeps(self, rule: OwnRule) -> bool:
-        """No rule here outlives the program."""
-        return False
 
 
 def dump_book(book: Rulebook) -> dict[str, Any]:

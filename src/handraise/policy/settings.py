@@ -1,28 +1,318 @@
-"""All settings, every one of them by its key, and which value counts: flag, environment, file or default."""
+"""All settings: the tables of the configuration file, and which value counts: flag, environment, file or default."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from handraise.errors import SetupError
-from handraise.policy.setting import STORE_PLACE, OneOf, Seconds, Setting, SettingType, Switch, setting
-from handraise.policy.tables import (
-    AskingRule,
-    DeskSettings,
-    FormSettings,
-    GatewaySettings,
-    GuardSettings,
-    HeadlessSettings,
-    LedgerSettings,
-    LimitSettings,
-    LinkSettings,
-    ServerSettings,
-    StoreSettings,
+from handraise.forms import DEFAULT_LIMITS, Limits
+from handraise.policy.setting_types import (
+    ADDRESS,
+    ARGUMENT_NAME,
+    ARGUMENT_PATTERNS,
+    DOMAINS,
+    FILE_NAME,
+    FOLDERS,
+    PATTERNS,
+    PROGRAM_COMMAND,
+    SENTENCE,
+    STORE_PLACE,
+    Setting,
+    SettingType,
+    seconds,
+    setting,
+    settings_of,
+    unsafe_switch,
+    whole_number,
 )
+from handraise.questions import FASTER_THAN_READING
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Keep it under an id, for somebody to answer later."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHook:
+    """Let the user's command answer: the question as JSON on standard input, the answer on standard output."""
+
+    command: tuple[str, ...]
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CancelIt:
+    """Cancel it, with the reason."""
+
+    reason: str = "Nobody is here to answer."
+
+
+Headless: TypeAlias = Park | RunHook | CancelIt
+"""The fate of a question when nobody is at a desk."""
+
+
+AskingRule = Literal["allow", "mute", "block"]
+_MONTH = 30 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class FormSettings:
+    """The data that a form may ask for. Credentials and payment data are always refused."""
+
+    national_ids: Literal["warn", "refuse"] = setting("warn", "A form that asks for a national id number.")
+    personal_data: Literal["allow", "warn", "refuse"] = setting(
+        "allow", "A form that asks for contact data: e-mail, telephone, address, date of birth, full name."
+    )
+    doubtful: Literal["allow", "warn", "refuse"] = setting(
+        "warn",
+        "A form that may be asking for a credential or payment data, but does not say so.",
+        own_file_only=True,
+    )
+    urls_in_text: Literal["warn", "refuse"] = setting(
+        "warn", "A form whose message, titles, descriptions or options contain a URL."
+    )
+    message_bytes: int = setting(
+        DEFAULT_LIMITS.message,
+        "Bytes of a message. A longer question is not shown.",
+        whole_number(1_000, 1024 * 1024),
+        stricter="lower",
+    )
+    fields: int = setting(
+        DEFAULT_LIMITS.fields,
+        "Fields of a form. A form with more is not shown.",
+        whole_number(1, 500),
+        stricter="lower",
+    )
+    options: int = setting(
+        DEFAULT_LIMITS.options,
+        "Options of a choice. A question with more is not shown.",
+        whole_number(2, 20_000),
+        stricter="lower",
+    )
+    unsafe_credentials: bool = unsafe_switch(
+        "Show forms that ask for credentials or payment data, with a warning, instead of refusing them."
+    )
+
+    def limits(self) -> Limits:
+        """Limits for the size of a question. The total fits the largest message with the longest list."""
+        whole = max(DEFAULT_LIMITS.bytes, 8 * self.message_bytes, 256 * self.options)
+        return replace(
+            DEFAULT_LIMITS, bytes=whole, message=self.message_bytes, fields=self.fields, options=self.options
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """Which links may be offered. Dangerous ones are always refused."""
+
+    doubtful: Literal["warn", "refuse"] = setting("warn", "A link that looks odd, but may be honest.")
+    only: tuple[str, ...] = setting(
+        (), "Allow links only to these domains and their subdomains. Empty: any domain.", DOMAINS
+    )
+    brands: tuple[str, ...] = setting(
+        (), "Domains of your own to protect against imitation, beside the well-known ones.", DOMAINS
+    )
+    unsafe_dangerous: bool = unsafe_switch("Show dangerous links, with a warning, instead of refusing them.")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """How much one server may ask one person."""
+
+    per_call: int = setting(
+        10, "Questions in one call, over all its rounds.", whole_number(1, 1000), stricter="lower"
+    )
+    per_round: int = setting(
+        5, "Questions of one call that wait at the same time.", whole_number(1, 64), stricter="lower"
+    )
+    per_minute: int = setting(
+        10, "Questions within any sixty seconds.", whole_number(1, 1000), stricter="lower"
+    )
+    per_hour: int = setting(
+        60, "Questions within any sixty minutes.", whole_number(1, 10_000), stricter="lower"
+    )
+    quiet_after_decline: float = setting(
+        5.0,
+        "Seconds for which a server may not ask after a decline. The time doubles with each further decline in a row, "
+        "up to an hour.",
+        seconds(0, 3600),
+        stricter="higher",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeskSettings:
+    """The proof that the desks want from a person before they take a yes."""
+
+    passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
+        (),
+        "Questions that you can accept only with your passkey, at the web desk. guards: guards, and questions that "
+        "only want a yes. typed: confirmations that you type. shared: all questions at a shared desk.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlessSettings:
+    """The behaviour when nobody is at a desk."""
+
+    rule: Literal["park", "hook", "cancel"] = setting(
+        "park", "Keep the question under an id for a later answer, let a command answer it, or cancel it."
+    )
+    hook: tuple[str, ...] = setting(
+        (),
+        "The command that answers: program and arguments, run without a shell.",
+        PROGRAM_COMMAND,
+        own_file_only=True,
+    )
+    hook_timeout: float = setting(30.0, "Seconds after which the command is stopped.", seconds(0.1, 3600))
+    reason: str = setting(
+        "Nobody is here to answer.", "The reason that the ledger records for such a cancel.", SENTENCE
+    )
+
+    def decision(self) -> Headless:
+        """The rule as a value to act on."""
+        match self.rule:
+            case "park":
+                return Park()
+            case "hook":
+                return RunHook(self.hook, self.hook_timeout)
+            case "cancel":
+                return CancelIt(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """How the record of what was asked and decided is kept. The ledger is always on."""
+
+    keep: Literal["none", "message", "fields", "all"] = setting(
+        "none",
+        "The contents to keep, encrypted and erasable: none, the question's message, the answer's fields, or both.",
+        own_file_only=True,
+    )
+    checkpoint_file: str = setting(
+        "",
+        "A file that gets every signed checkpoint too. Choose one on another disk or machine.",
+        FILE_NAME,
+        own_file_only=True,
+    )
+    checkpoint_command: tuple[str, ...] = setting(
+        (),
+        "A command that gets every signed checkpoint on standard input, run without a shell.",
+        PROGRAM_COMMAND,
+        own_file_only=True,
+    )
+    unsafe_no_ledger: bool = unsafe_switch("Keep no record of what is asked and decided.")
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """How `handraise gateway` serves its client."""
+
+    desk: Literal["auto", "always", "none"] = setting(
+        "auto",
+        "When to ask at our desk: if the client does not ask (auto), always, or never (none).",
+        own_file_only=True,
+    )
+    hold: float = setting(
+        45.0, "Seconds for which the gateway holds a call before it parks it.", seconds(0, 3600)
+    )
+    wait: float = setting(86400.0, "Seconds for which a question waits for you.", seconds(0, _MONTH))
+    grace: float = setting(
+        600.0,
+        "Seconds for which you can still answer at our desk after the client cancelled the call.",
+        seconds(0, 86400),
+        stricter="lower",
+    )
+    too_fast: float = setting(
+        FASTER_THAN_READING,
+        "If the client declines within so many seconds, nobody can have read the question. Then our desk asks you. "
+        "0: never.",
+        seconds(0, 60),
+        own_file_only=True,
+    )
+    browser: bool = setting(False, "Open the desk in your browser when the first question comes.")
+    notify: bool = setting(True, "Show a desktop notice that names the server when a question comes.")
+    http: str = setting(
+        "",
+        "Serve clients over streamable HTTP here, at /mcp. A gateway that a client starts then needs `--stdio`.",
+        ADDRESS,
+        own_file_only=True,
+    )
+    sessions: int = setting(
+        8,
+        "How many sessions one person may have at once over HTTP; each has server processes of its own.",
+        whole_number(1, 1000),
+        stricter="lower",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where what waits is kept."""
+
+    url: str = setting(
+        "",
+        "The store of the gateway and of `handraise store`; empty: a file in your data directory.",
+        STORE_PLACE,
+        own_file_only=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The settings of one server."""
+
+    asking: AskingRule | None = setting(  # noqa: RUF009
+        None, "Whether this server may ask. Without it, `default` decides."
+    )
+    roots: tuple[str, ...] = setting(
+        (), "The folders that `handraise call` lets this server know.", FOLDERS, own_file_only=True
+    )
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """A question in front of the tools of servers behind the gateway."""
+
+    tools: tuple[str, ...] = setting(("*",), "The tools, by name or pattern.", PATTERNS)
+    servers: tuple[str, ...] = setting(
+        (), "Their servers, by configured name or pattern; empty: all servers.", PATTERNS
+    )
+    hint: Literal["destructive", "writes", "any"] = setting(
+        "destructive",
+        "Choose by the tools' own hints. destructive: all tools but those that say that they destroy nothing. writes: "
+        "all but those that say that they only read. any: all. A tool without hints counts as destructive.",
+    )
+    arguments: tuple[str, ...] = setting(
+        (), "Only calls with arguments that match all of these.", ARGUMENT_PATTERNS
+    )
+    message: str = setting(
+        "The model wants to call this tool.", "The question for you; {count} is filled in.", SENTENCE
+    )
+    count: str = setting(
+        "",
+        "The argument with the count: a list, whose elements count, or a number. A call without it is asked about too.",
+        ARGUMENT_NAME,
+    )
+    above: int | None = setting(
+        None, "Ask only when the count is above this; without it, always.", whole_number(0, 1_000_000_000)
+    )
+    typed: str = setting(
+        "",
+        'The text to type for a yes: "count", or the value of the argument of this name. Empty: nothing.',
+        ARGUMENT_NAME,
+    )
+    cooldown: float = setting(
+        0.0,
+        "Seconds for which a tool that you declined is refused without asking you again.",
+        seconds(0, 86_400),
+    )
+
 
 Preset = Literal["standard", "strict"]
 
@@ -33,12 +323,10 @@ class Settings:
 
     preset: Preset = setting(  # noqa: RUF009
         "standard",
-        OneOf("standard", "strict"),
         'Where the other defaults come from. "strict" refuses national ids and personal data in forms.',
     )
     default: AskingRule = setting(  # noqa: RUF009
         "allow",
-        OneOf("allow", "mute", "block"),
         "Whether a server may ask that no rule names. "
         "With block, the desk says that it tried. With mute, the desk says nothing.",
     )
@@ -92,19 +380,13 @@ FORMS_BY_PRESET: Final[Mapping[Preset, FormSettings]] = MappingProxyType(
 """The defaults of each preset. The file overrides them."""
 
 
-def _settings_of(shape: type[Any], prefix: str) -> Iterator[Setting]:
-    for each in dataclasses.fields(shape):
-        if each.metadata:
-            yield Setting(f"{prefix}{each.name}", each.default, **each.metadata)
-
-
 def _all_settings() -> Iterator[Setting]:
-    yield from _settings_of(Settings, "")
+    yield from settings_of(Settings, "")
     for name, shape in GROUPS.items():
-        yield from _settings_of(shape, f"{name}.")
-    yield from _settings_of(ServerSettings, "servers.NAME.")
-    yield from _settings_of(LimitSettings, "servers.NAME.limits.")
-    yield from _settings_of(GuardSettings, "guards.NAME.")
+        yield from settings_of(shape, f"{name}.")
+    yield from settings_of(ServerSettings, "servers.NAME.")
+    yield from settings_of(LimitSettings, "servers.NAME.limits.")
+    yield from settings_of(GuardSettings, "guards.NAME.")
 
 
 SETTINGS: Final = tuple(_all_settings())
@@ -120,7 +402,6 @@ def value_of(settings: Settings, key: str) -> object:
 
 
 DEFAULT: Final = "default"
-_ON_OFF: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _BY_KEY: Final[Mapping[str, Setting]] = {setting.key: setting for setting in SETTINGS}
 
 
@@ -154,7 +435,7 @@ def choose(
     if flag is not None:
         return _taken(setting.accepts, flag, flag_of(key))
     if text := environment.get(variable):
-        return _taken(setting.accepts, _from_text(setting.accepts, text), variable)
+        return _taken(setting.accepts, setting.accepts.read(text), variable)
     value = value_of(settings, key)
     return ChosenValue(value, DEFAULT if file is None or value == setting.default else file)
 
@@ -166,15 +447,3 @@ def _taken(accepts: SettingType, value: object, name: str) -> ChosenValue:
         return ChosenValue(accepts.take(value), name)
     except ValueError as error:
         raise SetupError(f"{name}: use {error}") from None
-
-
-def _from_text(accepts: SettingType, text: str) -> object:
-    """An environment variable's text as the setting's type."""
-    if isinstance(accepts, Switch):
-        return _ON_OFF.get(text.lower(), text)
-    if isinstance(accepts, Seconds):
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from handraise.calls import Flow, Store
 from handraise.errors import CompletionRefused, StoreError
 from handraise.questions import Person
-from handraise.stores.registry import named_store
+from handraise.stores import named_store
 
 if TYPE_CHECKING:
     from handraise.sdk.adapter import IncomingRequest

@@ -15,8 +15,7 @@ from handraise.policy.places import DATABASE_URLS
 from handraise.sdk.choose import adapter_for
 from handraise.server.pages_host import mount_pages, require_public_url
 from handraise.server.runtime import RUNTIMES, AskLimits, Runtime
-from handraise.stores import MemoryStore
-from handraise.stores.registry import VARIABLE, named_store, require_address
+from handraise.stores import VARIABLE, MemoryStore, named_store, require_address
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

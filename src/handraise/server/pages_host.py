@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from handraise.calls import Store
     from handraise.pages import Page, Pages, Visit
-    from handraise.pages.loopback import LoopbackListener
     from handraise.pages.site import PageEvent, PageSite
     from handraise.sdk.adapter import Adapter
     from handraise.server.runtime import Runtime
+    from handraise.site.listener import TemporaryListener
 
 R = TypeVar("R")
 
@@ -77,7 +77,7 @@ class PageHost:
         self.vault: Vault = _vault_in(runtime.calls.store, self._options)
         self._recalling = _Locks()
         self._mounted: PageSite | None = None
-        self._loopback: tuple[LoopbackListener, PageSite] | None = None
+        self._loopback: tuple[TemporaryListener, PageSite] | None = None
 
     async def open(
         self, call: ServedCall, page: Page[Any], why: str, key: str, seconds: float
@@ -171,13 +171,13 @@ class PageHost:
             )
         return self._mounted
 
-    def _loopback_site(self) -> tuple[LoopbackListener, PageSite]:
+    def _loopback_site(self) -> tuple[TemporaryListener, PageSite]:
         if self._loopback is None:
             from handraise.pages import ThisComputer
-            from handraise.pages.loopback import LoopbackListener
             from handraise.pages.site import PageSite
+            from handraise.site.listener import TemporaryListener
 
-            loopback = LoopbackListener(
+            loopback = TemporaryListener(
                 lambda: site.app,
                 lambda: self.visits.wait_for("system"),
                 self._options.idle,

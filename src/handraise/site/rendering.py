@@ -12,13 +12,10 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from handraise.display import UntrustedText, for_html, for_line
+from handraise.display import UntrustedText, for_html, line_for_html
 
 _WHOLE = 1_000_000
 """Where nothing may be left out, all is shown, however long it is."""
-
-_WRITTEN_OUT: Final = re.compile("⟨[^⟩]*⟩")
-"""The mark that display puts in for an invisible character. The text itself never contains these brackets."""
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -29,21 +26,21 @@ _TYPES: Final = {
 
 def line(text: UntrustedText | str) -> Markup:
     """Text of others on one line: a name, a label, a sentence with a name in it."""
-    escaped = str(escape(for_line(text.raw if isinstance(text, UntrustedText) else text)))
-    marked = _WRITTEN_OUT.sub(r"<mark>\g<0></mark>", escaped)
-    return Markup(f"<bdi>{marked}</bdi>")  # noqa: S704 - escaped above
+    return Markup(line_for_html(_raw(text)))  # noqa: S704 - line_for_html escapes
 
 
 def excerpt(text: UntrustedText | str) -> Markup:
     """Text of others run together into one line, where only its beginning is shown."""
-    raw = text.raw if isinstance(text, UntrustedText) else text
-    return line(re.sub(r"[ \n\r\t]+", " ", raw).strip())
+    return line(re.sub(r"[ \n\r\t]+", " ", _raw(text)).strip())
 
 
 def whole(text: UntrustedText | str) -> Markup:
     """Text of others with nothing left out."""
-    raw = text.raw if isinstance(text, UntrustedText) else text
-    return Markup(for_html(raw, limit=_WHOLE))  # noqa: S704 - for_html escapes
+    return Markup(for_html(_raw(text), limit=_WHOLE))  # noqa: S704 - for_html escapes
+
+
+def _raw(text: UntrustedText | str) -> str:
+    return text.raw if isinstance(text, UntrustedText) else text
 
 
 def commands(text: str) -> Markup:

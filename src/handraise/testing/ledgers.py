@@ -15,10 +15,9 @@ from handraise.calls.records import CallBinding, Flow, Json, RoundOutcome, Round
 from handraise.calls.rounds import digest
 from handraise.calls.store import Store
 from handraise.errors import StoreError
-from handraise.ledger.authenticate import KeyedAuthenticator, tree_of
-from handraise.ledger.checkpoints import LedgerKeys, Note, Tree, parse_notes, root_of
 from handraise.ledger.ledger import Ledger
-from handraise.ledger.maintenance import LedgerVerdict, VerificationReport, verify
+from handraise.ledger.proof import KeyedAuthenticator, LedgerKeys, Note, Tree, parse_notes, root_of, tree_of
+from handraise.ledger.verify import LedgerVerdict, VerificationReport
 from handraise.testing.part_contracts import ALICE, DEADLINE, MALLORY, NO, NOW, YES, a_round
 
 _KEYS, _OTHER_KEYS = LedgerKeys(b"k" * 32), LedgerKeys(b"o" * 32)
@@ -39,7 +38,7 @@ def keyed(store: Store) -> LedgerTables:
 
 async def verified(store: Store, *given: Note, keys: LedgerKeys = _KEYS) -> VerificationReport:
     """The verdict on the ledger in a store."""
-    report = await verify(Ledger(store, keys=keys), given)
+    report = await Ledger(store, keys=keys).verify(given)
     keyed(store)
     return report
 

@@ -18,7 +18,7 @@ from handraise.calls.records import (
 from handraise.calls.rounds import digest
 from handraise.calls.store import NOT_SENT, Store, Ticket, Tickets
 from handraise.errors import StoreError
-from handraise.vault.records import SealedSecret, SecretTable
+from handraise.vault.vault import SealedSecret, SecretTable
 
 NOW = 1_700_000_000.0
 DEADLINE = NOW + 300.0

@@ -1,8 +1,7 @@
 """The vault: secrets that a page obtained, encrypted, bound to one person."""
 
 from handraise.vault.keys import EphemeralKeys, KeyFile, KeySource, KeyVariable, SystemKeyring, default_keys
-from handraise.vault.records import SealedSecret, Secret, SecretInfo, SecretTable
-from handraise.vault.vault import Vault
+from handraise.vault.vault import SealedSecret, Secret, SecretInfo, SecretTable, Vault
 
 __all__ = [
     "EphemeralKeys",

@@ -5,8 +5,6 @@ Keys are lines of hexadecimal digits, the newest first.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import secrets
 import stat
@@ -15,85 +13,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from handraise.disk import replace_file
-from handraise.errors import SetupError, StoreError
-from handraise.vault.records import SealedSecret
+from handraise.errors import SetupError
 
 MIN_KEY = 32
-_NONCE = 12
-_NAME = 4
-
-
-class KeyRing:
-    """The vault's keys. The first one wraps, any opens."""
-
-    def __init__(self, keys: Sequence[bytes]) -> None:
-        if not keys or any(len(key) < MIN_KEY for key in keys):
-            raise SetupError(
-                f"A key of the vault needs at least {MIN_KEY} random bytes. Make one with: handraise vault new-key"
-            )
-        self._keys = {_name(key): _derived(key) for key in reversed(keys)}
-        self._first = _name(keys[0])
-
-    def seal(self, secret: SealedSecret, plain: bytes) -> SealedSecret:
-        """The row with its contents sealed by a fresh data key, and that key wrapped."""
-        data_key = os.urandom(MIN_KEY)
-        sealed = _encrypt(data_key, plain, _place("contents", secret))
-        return secret._replace(wrapped=self._wrap(data_key, secret), sealed=sealed)
-
-    def open(self, secret: SealedSecret) -> bytes:
-        """The contents. StoreError when anything was changed, moved, or wrapped by a key that is not here."""
-        return _decrypt(self._unwrap(secret), secret.sealed, _place("contents", secret))
-
-    def knows(self, secret: SealedSecret) -> bool:
-        """Whether one of the keys wrapped it."""
-        return secret.wrapped[:_NAME] in self._keys
-
-    def rewrap(self, secret: SealedSecret) -> bytes | None:
-        """The data key wrapped by the first key; None when it is already."""
-        if secret.wrapped[:_NAME] == self._first:
-            return None
-        return self._wrap(self._unwrap(secret), secret)
-
-    def _wrap(self, data_key: bytes, secret: SealedSecret) -> bytes:
-        return self._first + _encrypt(self._keys[self._first], data_key, _place("key", secret))
-
-    def _unwrap(self, secret: SealedSecret) -> bytes:
-        key = self._keys.get(secret.wrapped[:_NAME])
-        if key is None:
-            raise StoreError("a secret is wrapped by a key that the vault does not have")
-        return _decrypt(key, secret.wrapped[_NAME:], _place("key", secret))
-
-
-def _name(key: bytes) -> bytes:
-    return hashlib.sha256(b"handraise/vault/name" + key).digest()[:_NAME]
-
-
-def _derived(key: bytes) -> bytes:
-    return hashlib.sha256(b"handraise/vault/wrap" + key).digest()
-
-
-def _place(part: str, secret: SealedSecret) -> bytes:
-    """The unencrypted parts of a row. If one is changed, the row cannot be opened."""
-    times = [None if time is None else float(time) for time in (secret.kept_at, secret.until)]
-    return json.dumps(["handraise/vault", part, secret.row, secret.owner, secret.service, *times]).encode()
-
-
-def _encrypt(key: bytes, plain: bytes, place: bytes) -> bytes:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    nonce = os.urandom(_NONCE)
-    return nonce + AESGCM(key).encrypt(nonce, plain, place)
-
-
-def _decrypt(key: bytes, sealed: bytes, place: bytes) -> bytes:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    try:
-        return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], place)
-    except (InvalidTag, ValueError):
-        raise StoreError("a kept secret was changed or moved") from None
-
 
 VARIABLE: Final = "HANDRAISE_VAULT_KEY"
 FILE_VARIABLE: Final = "HANDRAISE_VAULT_KEY_FILE"

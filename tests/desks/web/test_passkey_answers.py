@@ -26,7 +26,7 @@ from handraise.desks.web import WebDesk
 from handraise.desks.web.sessions import PasskeyTask
 from handraise.forms import Flag, Form, Text
 from handraise.policy import Policy, Settings
-from handraise.policy.tables import DeskSettings
+from handraise.policy.settings import DeskSettings
 from handraise.processes import SocketAddress
 from handraise.questions import TYPED, Accepted, FormQuestion
 from handraise.this_user import local_person

@@ -20,8 +20,8 @@ from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile
 from handraise.desks.web.sessions import PasskeyTask
 from handraise.policy import OwnRule, Policy, Settings
-from handraise.policy.files import RulesFile
-from handraise.policy.tables import LimitSettings, ServerSettings
+from handraise.policy.files import OwnRules
+from handraise.policy.settings import LimitSettings, ServerSettings
 from handraise.questions import Cancelled, Declined
 
 SETTINGS = Settings(
@@ -34,7 +34,7 @@ SETTINGS = Settings(
 
 @pytest.fixture
 def gate(tmp_path: Path) -> PolicyGate:
-    return PolicyGate(Policy(SETTINGS, own=RulesFile(tmp_path / "rules.json")))
+    return PolicyGate(Policy(SETTINGS, own=OwnRules(tmp_path / "rules.json")))
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def test_a_rule_is_made_and_taken_back(
     lasts = "until you undo it" if how_long == "always" else "until this session ends"
     assert f"Your own rule {lasts}, made just now." in card(office, "notes")
     assert gate.admit(samples.short("next"), time.time()).silent
-    kept = RulesFile(tmp_path / "rules.json").book().entries
+    kept = OwnRules(tmp_path / "rules.json").book().entries
     assert len(kept) == (1 if how_long == "always" else 0)
     response = await office.visitor.post(path, {"server": server(office, "notes"), "do": "undo"})
     await office.visitor.get(response.headers["location"])

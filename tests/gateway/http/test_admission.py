@@ -14,7 +14,7 @@ from handraise.gateway.http.admission import Admission, OwnUserOnly
 from handraise.gateway.http.exchange import Receive, Scope, Send
 from handraise.gateway.http.server import PERSON
 from handraise.gateway.people import PeopleFile, person_named
-from handraise.site.connections import CONNECTION
+from handraise.site.listener import CONNECTION
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W8")]
 

@@ -19,7 +19,7 @@ from handraise.errors import AccountError, SetupError
 from handraise.pages import Pages
 from handraise.pages.oauth import Account, Endpoints, FromVariable
 from handraise.pages.oauth.account import dump_grant, revoke_stored_grant
-from handraise.pages.oauth.grants import Grant
+from handraise.pages.oauth.authorization import Grant
 from handraise.this_user import local_person
 from handraise.vault import KeyFile, Secret, Vault
 from handraise.vault.keys import new_key

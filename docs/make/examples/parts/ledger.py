@@ -60,6 +60,6 @@ made = LedgerEvent(
 )
 print(parse_event(dump_event(made)) == made)
 print(
-    LinkRecord("example.com", "login.example.com", "ok").verdict,
+    LinkRecord("ok", "example.com", "login.example.com").verdict,
     AnswerUse(RequestRecord("tools/call", "delete"), "result").ended,
 )

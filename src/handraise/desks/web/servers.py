@@ -18,7 +18,7 @@ from handraise.desks.web.pages import DeskPages, language_of
 from handraise.desks.web.sessions import DeskSession
 from handraise.policy import Counts, OwnRule
 from handraise.policy.policy import ServerStanding
-from handraise.policy.tables import AskingRule, LimitSettings
+from handraise.policy.settings import AskingRule, LimitSettings
 from handraise.questions import Origin
 from handraise.site.middleware import Posted, first
 

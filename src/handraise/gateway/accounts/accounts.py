@@ -98,8 +98,7 @@ class Accounts:
         return self._vault
 
     async def _open_vault(self) -> Vault:
-        from handraise.stores import MemoryStore
-        from handraise.stores.registry import own_or_named_store
+        from handraise.stores import MemoryStore, own_or_named_store
         from handraise.vault import EphemeralKeys, Vault, default_keys
 
         self._store = own_or_named_store(self.state.options.store)

@@ -13,11 +13,10 @@ from starlette.routing import BaseRoute
 from handraise.desks.web.lookup import cookie_name
 from handraise.pages import Brand, ThisComputer, Visit, Visits
 from handraise.pages.identity import BrowserMatch, new_code, same_person
-from handraise.pages.loopback import LoopbackListener
-from handraise.pages.page import BrowserAtPage
+from handraise.pages.page import BrowserAtPage, SettleVisit
 from handraise.pages.site import PageSite
-from handraise.pages.visits import SettleVisit
 from handraise.processes import can_tell
+from handraise.site.listener import TemporaryListener
 from handraise.site.middleware import Posted
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class LocalPages:
 
     def __init__(self, settle: SettleVisit, port: int) -> None:
         self.visits = Visits(settle)
-        self._loopback = LoopbackListener(
+        self._loopback = TemporaryListener(
             lambda: self._site.app, lambda: self.visits.wait_for("system"), _IDLE, port
         )
         self._site = PageSite(

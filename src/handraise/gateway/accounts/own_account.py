@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from handraise.gateway.asking import QuestionHandler
     from handraise.issuers import AllowedAddresses
     from handraise.pages.oauth import Account
-    from handraise.pages.oauth.grants import Grant
+    from handraise.pages.oauth.authorization import Grant
 
 logger = logging.getLogger(__name__)
 
@@ -223,8 +223,8 @@ class OwnAccount:
         if kept is None or account is None:
             return None
         from handraise.pages.oauth.account import parse_stored_grant
+        from handraise.pages.oauth.authorization import GrantOver, renew
         from handraise.pages.oauth.discovery import find_server
-        from handraise.pages.oauth.grants import GrantOver, renew
 
         grant = parse_stored_grant(kept, account)
         if grant is None or not (_ends_soon(grant) or grant.access_token.reveal() == refused):

@@ -17,7 +17,7 @@ from handraise.gateway.http.exchange import Receive, Scope, Send, reply
 from handraise.gateway.http.server import PERSON
 from handraise.gateway.people import Tokens
 from handraise.questions import Person
-from handraise.site.connections import CONNECTION
+from handraise.site.listener import CONNECTION
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _PATH: Final = "/mcp"

@@ -23,7 +23,7 @@ from handraise.gateway.options import Options
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.state import GatewayState, habits_file
 from handraise.processes import can_tell
-from handraise.site.connections import IDLE, BoundedConnections, BoundedProtocol
+from handraise.site.listener import IDLE, BoundedConnections, BoundedProtocol
 
 Ready: TypeAlias = Callable[[str], None]
 """Called with the host and port once clients can connect."""

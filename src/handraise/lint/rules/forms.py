@@ -14,7 +14,6 @@ from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFil
 from handraise.lint.written_forms import WrittenField, WrittenForm, written_form
 from handraise.policy.policy import urls_in_text
 from handraise.policy.rules import Facts
-from handraise.policy.tables import FormSettings
 from handraise.questions import FormQuestion, Origin
 from handraise.secrets import judge_form
 from handraise.urls import REASONS, require_safe_url
@@ -188,7 +187,7 @@ async def pick(names: str, matching: list[str]) -> str:
 _GAP: Final = "placeholder"
 _PORT: Final = re.compile(f":{_GAP}(?=[/?#]|$)")
 _UNKNOWN_HOST: Final = re.compile(rf"[a-z]+://{_GAP}")
-_NO_WEB_ADDRESSES: Final = urls_in_text(FormSettings(urls_in_text="refuse"))
+_NO_WEB_ADDRESSES: Final = urls_in_text("refuse")
 
 
 def _unsafe(source: SourceFile) -> Iterator[LintMark]:

@@ -19,9 +19,8 @@ from starlette.routing import BaseRoute, Route
 
 from handraise.errors import AccountError, SetupError
 from handraise.pages.identity import Browser, BrowserMatch, Browsers, new_browser, same_person
-from handraise.pages.oauth.authorization import ConsentDenied, Departures, read_code, read_person
+from handraise.pages.oauth.authorization import ConsentDenied, Departures, read_code, read_person, redeem
 from handraise.pages.oauth.discovery import FromVariable, Registration, find_server, hidden
-from handraise.pages.oauth.grants import redeem
 from handraise.pages.page import BrowserAtPage
 from handraise.questions import Person
 from handraise.site.middleware import Posted
