@@ -17,8 +17,8 @@ from tests.waiting import until
 
 from handraise import Handraise, ask
 from handraise.client import Consent
-from handraise.client.browsing import finish_in_browser
 from handraise.client.calls import CALL, HostCall
+from handraise.client.consent_client import finish_in_browser
 from handraise.client.recording import MOST_REFUSALS, Circumstances, HostRecorder, Refusals
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line

@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from handraise.client.answers import checked, dump_as_answer
 from handraise.client.calls import HostCall, OpenLinks, asking_call, cause_of
-from handraise.client.gate import Desks, Gate
 from handraise.client.recording import (
     ASKER_ENDED,
     Circumstances,
@@ -65,6 +64,38 @@ _REFUSED = "the policy refused it"
 _ELSEWHERE = "the client took it further, and its answer is not heard here"
 _NO_PASSKEY = "accepting it needs the person's passkey, and the client takes it further without one"
 _NO_ROOTS = "Roots are not supported here."
+
+
+class Desks(Protocol):
+    """Where a person is asked: the queue behind our desks, or another dialog."""
+
+    async def put(self, waiting: Waiting) -> Decision:
+        """Ask a question and wait for the decision."""
+        ...
+
+    async def join(self, question_id: str) -> Decision | None:
+        """Wait for the decision about a waiting question; None when it is gone."""
+        ...
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        """Show a question that was decided without waiting."""
+        ...
+
+
+class Gate(Protocol):
+    """Decides whether a question may reach the desk, and learns how it ended."""
+
+    def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
+        """Judge a question by the rules and the limits."""
+        ...
+
+    def needs_passkey(self, waiting: Waiting) -> bool:
+        """Whether accepting a question needs the person's passkey. Then only our desk can ask it."""
+        ...
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        """Take note of a decision: quiet time after a decline, a person's own rule."""
+        ...
 
 
 class Consent:
