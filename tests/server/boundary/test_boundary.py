@@ -21,7 +21,7 @@ from handraise.errors import OutsideBoundary, SetupError, UsageError, sentence
 from handraise.revisions import Revision
 from handraise.server import Boundary
 from handraise.server.boundary import Handle
-from handraise.server.boundary.beneath import by_walking
+from handraise.server.boundary.files import by_walking
 from handraise.urls import dump_file_uri
 
 

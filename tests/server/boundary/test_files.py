@@ -1,4 +1,4 @@
-"""Both ways to open beneath a folder follow no link, and give the same answers. What is done with files stays inside."""
+"""Both ways to open beneath a folder follow no link and give the same answers; files stay inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""x"""
+"""`Boundary`: the client's roots as the limit for a server's files.
+
+The current roots belong to a connection on the legacy revisions, and to one call on 2026-07-28.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,7 @@ from handraise.errors import OutsideBoundary, SetupError
 from handraise.sdk.adapter import IncomingRequest
 from handraise.sdk.choose import adapter_for
 from handraise.server.ask import ask
-from handraise.server.boundary.beneath import Opener, best_opener
-from handraise.server.boundary.files import Files, FolderEntry, OpenMode
+from handraise.server.boundary.files import Files, FolderEntry, Opener, OpenMode, best_opener
 from handraise.server.boundary.rootset import Named, RootPath, RootSet, adopt_folders, adopt_uris
 from handraise.server.served import ServedCall, current_call
 

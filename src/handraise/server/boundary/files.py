@@ -1,4 +1,12 @@
-"""File operations inside a root, safe even if other processes move things meanwhile."""
+"""File operations inside a root. Each starts from an open folder, never from a path.
+
+The attack: between the check of a path and its opening, somebody puts a symbolic link into it. So nothing is checked by
+name here: the kernel resolves the path and refuses every link in it, or the
+folders are opened one by one, each from the one before it. Both ways give the same answers.
+
+For the same reason a rename that must not replace anything is one system call: a check first would leave time for
+somebody to create the new name.
+"""
 
 from __future__ import annotations
 
