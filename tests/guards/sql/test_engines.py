@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from handraise.errors import GuardRefused
-from handraise.guards.sql import Catalogue, DuckDB, Estimate, SqlGuard, Trino
+from handraise.guards.sql import Catalogue, DuckDB, SqlGuard, Trino
 from handraise.guards.sql.engines import (
     CannotEstimate,
     Estimate,

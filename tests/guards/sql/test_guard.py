@@ -21,7 +21,7 @@ from handraise.errors import CATEGORY, GuardRefused
 from handraise.forms import DEFAULT_LIMITS
 from handraise.guards import Catalogue, SqlGuard
 from handraise.guards.sql import DuckDB, Postgres, Schema
-from handraise.guards.sql.schema import CannotEstimate
+from handraise.guards.sql.engines import CannotEstimate
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("U4")]

@@ -1,4 +1,7 @@
-"""x"""
+"""The engines that statements run on: DuckDB, PostgreSQL and Trino. Each gives its schema and the cost of a statement.
+
+No driver is imported before it is used: the guard works on your own connection.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
 
 from handraise.display import for_line
 from handraise.guards.sql.schema import (
-    CannotEstimate,
     Catalogue,
-    Estimate,
     FieldPath,
     NestedField,
     Relation,
@@ -27,6 +30,56 @@ from handraise.guards.sql.schema import (
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from psycopg import AsyncConnection
+
+
+class CannotEstimate(Exception):
+    """The engine gives no estimate or no schema. The message tells the model why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The engine's estimate of one statement.
+
+    - `rows`: the most rows that any step of its plan goes through.
+    - `tables`: the tables in its plan, and `columns` those that the plan says are read, where it says so.
+    """
+
+    rows: int
+    tables: frozenset[FieldPath] = frozenset()
+    columns: frozenset[tuple[FieldPath, str]] = frozenset()
+
+
+class Engine(Protocol):
+    """An engine that statements run on."""
+
+    @property
+    def dialect(self) -> str:
+        """The parser's name for its SQL dialect."""
+        ...
+
+    async def schema(self) -> Schema:
+        """Read its objects now. Raises `CannotEstimate`."""
+        ...
+
+    async def estimate(self, statement: str) -> Estimate:
+        """Estimate the cost of exactly one statement; it is not run. Raises `CannotEstimate`."""
+        ...
+
+
+@contextmanager
+def _errors_told(driver_error: type[Exception]) -> Iterator[None]:
+    """Turn a driver's errors into a sentence."""
+    try:
+        yield
+    except driver_error as error:
+        raise CannotEstimate(str(error).partition("\n")[0]) from None
+
+
+def _steps(plan: Any, below: str) -> Iterator[dict[str, Any]]:
+    """Every step of a plan. `below` is the name of a step's inputs."""
+    for step in plan if isinstance(plan, list) else [plan]:
+        yield step
+        yield from _steps(step.get(below) or [], below)
 
 
 _DUCKDB_COLUMNS = (
@@ -54,8 +107,13 @@ class DuckDB:
         """The most rows of any step, and the columns that the scans read."""
         return await anyio.to_thread.run_sync(partial(self._estimate, statement))
 
+    def _telling(self) -> AbstractContextManager[None]:
+        import duckdb
+
+        return _errors_told(duckdb.Error)
+
     def _schema(self) -> Schema:
-        with _errors_told(_duckdb_error()), self._connection.cursor() as cursor:
+        with self._telling(), self._connection.cursor() as cursor:
             views = {tuple(path): sql for *path, sql in cursor.execute(_DUCKDB_VIEWS).fetchall()}
             found = cursor.execute(_DUCKDB_COLUMNS).fetchall()
             made = cursor.execute(_DUCKDB_FUNCTIONS).fetchall()
@@ -65,7 +123,7 @@ class DuckDB:
         return Schema(tuple(relations), frozenset(name for (name,) in made))
 
     def _estimate(self, statement: str) -> Estimate:
-        with _errors_told(_duckdb_error()), self._connection.cursor() as cursor:
+        with self._telling(), self._connection.cursor() as cursor:
             # Behind EXPLAIN a second statement would run: DuckDB's own parser has to find one only.
             if len(cursor.extract_statements(statement)) != 1:
                 raise CannotEstimate("there is more than one statement in it")
@@ -92,7 +150,7 @@ def parse_duckdb_plan(text: str) -> Estimate:
     columns: set[tuple[FieldPath, str]] = set()
     tables: set[FieldPath] = set()
     rows = 0
-    for node in _steps(plan):
+    for node in _steps(plan, "children"):
         rows = max(rows, _duckdb_rows(node))
         info = _duckdb_info(node)
         if isinstance(table := info.get("Table"), str):
@@ -182,7 +240,7 @@ class Postgres:
 
     async def schema(self) -> Schema:
         """Tables, views and functions outside of the system's own schemas."""
-        with _errors_told(_postgres_error()):
+        with self._telling():
             self._require_standard_strings()
             async with self._connection.cursor() as cursor:
                 found = await (await cursor.execute(_POSTGRES_RELATIONS)).fetchall()
@@ -224,7 +282,7 @@ class Postgres:
 
     async def estimate(self, statement: str) -> Estimate:
         """The most rows of any step, and the tables that the plan reads."""
-        with _errors_told(_postgres_error()):
+        with self._telling():
             self._require_standard_strings()
             async with self._connection.transaction(), self._connection.cursor() as cursor:
                 # Prepared, because the server then takes one statement only: behind EXPLAIN a second one would run.
@@ -232,6 +290,11 @@ class Postgres:
                 await cursor.execute(text, prepare=True)
                 (row,) = await cursor.fetchall()
         return parse_postgres_plan(row[0])
+
+    def _telling(self) -> AbstractContextManager[None]:
+        import psycopg
+
+        return _errors_told(psycopg.Error)
 
     def _require_standard_strings(self) -> None:
         """Refuse a connection with other rules for the end of a string: text that looks like a string to the guard

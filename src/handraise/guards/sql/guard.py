@@ -14,17 +14,9 @@ from handraise.errors import GuardRefused, HandraiseError
 from handraise.forms import ANSWER, DEFAULT_LIMITS, Flag, Form
 from handraise.guards.consent import ask_for_consent, end_with, require_accepted
 from handraise.guards.sql.effects import SqlAction, SqlEffects, SqlReader, StatementKind
+from handraise.guards.sql.engines import CannotEstimate, Engine, Estimate
 from handraise.guards.sql.parsing import MAX_TEXT, UnreadableSql
-from handraise.guards.sql.schema import (
-    CannotEstimate,
-    Catalogue,
-    Engine,
-    Estimate,
-    FieldPath,
-    Relation,
-    Schema,
-    fold,
-)
+from handraise.guards.sql.schema import Catalogue, FieldPath, Relation, Schema, fold
 from handraise.questions import FormQuestion
 
 DEFAULT_ROWS: Final = 1_000_000

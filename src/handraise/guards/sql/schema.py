@@ -1,4 +1,4 @@
-"""An engine's tables, views and functions; the cost of a statement; and the catalogue of columns with personal data."""
+"""An engine's tables, views and functions, and the catalogue of columns with personal data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -104,40 +104,6 @@ class Schema:
         wanted = fold_path(path)
         same = self._by_name.get(wanted[-1], ())
         return [each for each in same if fold_path(each.path)[-len(wanted) :] == wanted]
-
-
-class CannotEstimate(Exception):
-    """The engine gives no estimate or no schema. The message tells the model why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The engine's estimate of one statement.
-
-    - `rows`: the most rows that any step of its plan goes through.
-    - `tables`: the tables in its plan, and `columns` those that the plan says are read, where it says so.
-    """
-
-    rows: int
-    tables: frozenset[FieldPath] = frozenset()
-    columns: frozenset[tuple[FieldPath, str]] = frozenset()
-
-
-class Engine(Protocol):
-    """An engine that statements run on."""
-
-    @property
-    def dialect(self) -> str:
-        """The parser's name for its SQL dialect."""
-        ...
-
-    async def schema(self) -> Schema:
-        """Read its objects now. Raises `CannotEstimate`."""
-        ...
-
-    async def estimate(self, statement: str) -> Estimate:
-        """Estimate the cost of exactly one statement; it is not run. Raises `CannotEstimate`."""
-        ...
 
 
 def nested_fields(
