@@ -17,7 +17,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from handraise.errors import UsageError, WireError
 from handraise.forms import Field, parse_form
-from handraise.lint.question_sites import function_asks
+from handraise.lint.questions import function_asks
 from handraise.lint.rules.when_to_ask import is_repeated
 from handraise.lint.source import SourceFile
 from handraise.lint.tools import destructive_calls, tools, words_of

@@ -1,4 +1,9 @@
-"""x"""
+"""A form: its fields, its rules for a good answer, and what the author gets out of one; to the wire and from it.
+
+Properties are written in full, as 2025-11-25 knows them. `dump_form` leaves out what another revision lacks.
+`parse_form` reads a requested schema within limits, or refuses it by the name of a rule: of `rules`, or `schema`,
+`required`, `fields`, `bytes`, `depth`, `unicode` and `json`.
+"""
 
 from __future__ import annotations
 

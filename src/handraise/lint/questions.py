@@ -1,4 +1,4 @@
-"""Where a source asks (our `ask`, the context and session of the SDK and of FastMCP, resolvers), and with which form."""
+"""Where a source asks (`ask`, the context and session of the SDK and of FastMCP, resolvers), and with which form."""
 
 from __future__ import annotations
 

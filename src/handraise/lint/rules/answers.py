@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from handraise.lint.question_sites import QuestionSite, all_question_sites, our_method
+from handraise.lint.questions import QuestionSite, all_question_sites, our_method
 from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFile
 
 _DATA = ("data", "content", "value")

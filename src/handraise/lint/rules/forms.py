@@ -9,9 +9,8 @@ from typing import Final
 
 from handraise.errors import FormError, UnsafeUrl
 from handraise.forms import Field, Flag, Form, Number, Text
-from handraise.lint.question_sites import QuestionSite, all_question_sites
+from handraise.lint.questions import QuestionSite, WrittenField, WrittenForm, all_question_sites, written_form
 from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFile, written_text
-from handraise.lint.written_forms import WrittenField, WrittenForm, written_form
 from handraise.policy.policy import urls_in_text
 from handraise.policy.rules import Facts
 from handraise.policy.tables import FormSettings

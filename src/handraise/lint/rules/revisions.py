@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from handraise.lint.question_sites import all_question_sites, is_resolver, own_question_sites
+from handraise.lint.questions import all_question_sites, is_resolver, own_question_sites
 from handraise.lint.source import Function, LintMark, LintRule, SourceFile, position_of
 from handraise.lint.tools import effects
 

@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from handraise.lint.question_sites import QuestionSite, all_question_sites, function_asks, our_method
+from handraise.lint.questions import QuestionSite, all_question_sites, function_asks, our_method, written_form
 from handraise.lint.source import Function, LintMark, LintRule, SourceFile, is_constant, written_text
 from handraise.lint.tools import Tool, destructive_calls, destructive_word, tools
-from handraise.lint.written_forms import written_form
 
 
 def _never_asks(source: SourceFile) -> Iterator[LintMark]:
