@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from handraise.errors import FormError, UnsafeUrl
 from handraise.forms import Field, Flag, Form, Number, Text
 from handraise.lint.questions import QuestionSite, WrittenField, WrittenForm, all_question_sites, written_form
-from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFile, written_text
+from handraise.lint.source import LintCheck, LintMark, SourceFile, written_text
 from handraise.policy.policy import urls_in_text
 from handraise.policy.rules import Facts
 from handraise.policy.tables import FormSettings
@@ -99,91 +99,6 @@ def _options(source: SourceFile, expression: ast.expr) -> int:
             return 0
 
 
-_FORM_RULES = (
-    LintRule(
-        code="HR101",
-        title="secret in a form",
-        sentence="A form asks for a password, key, token, card, or national id.",
-        why=(
-            "The answer to a form travels through the client and may reach the model and its logs. The protocol "
-            "forbids servers to ask for secrets in a form. Handraise refuses to send the question."
-        ),
-        fix="Ask for it on a page of your own, in URL mode, with `ask.secret`.",
-        wrong="""
-async def connect() -> str:
-    key = (await ask.text("Paste your API key")).or_stop()
-    return sync_with(key)
-""",
-        right="""
-async def connect() -> str:
-    key = (await ask.secret("API key", service="sync")).or_stop()
-    return sync_with(key)
-""",
-        check=_secrets,
-    ),
-    LintRule(
-        code="HR102",
-        title="nested form",
-        sentence="A field of a form is an object, a free list or another type that is not a single value.",
-        why="Forms are flat on every revision. Clients cannot show such a field, and Handraise refuses the form.",
-        fix="Give each part a field of its own, offer options to choose from, or ask a second question.",
-        wrong="""
-class Place(BaseModel):
-    city: str
-
-class Trip(BaseModel):
-    place: Place
-
-async def plan() -> str:
-    trip = (await ask("Where to?", Trip)).or_stop()
-    return trip.place.city
-""",
-        right="""
-class Trip(BaseModel):
-    city: str = Field(max_length=80)
-
-async def plan() -> str:
-    trip = (await ask("Where to?", Trip)).or_stop()
-    return trip.city
-""",
-        check=_nested,
-    ),
-    LintRule(
-        code="HR103",
-        title="empty form",
-        sentence="A form has no fields.",
-        why="Some clients hang on a form without fields, and others accept it without showing anything.",
-        fix="Ask for one yes or no: `ask.confirm`.",
-        wrong="""
-class Nothing(BaseModel):
-    pass
-
-async def archive(folder: str) -> str:
-    (await ask(f"Archive {folder}?", Nothing)).or_stop()
-    return "Archived."
-""",
-        right=CONFIRMED_FIRST,
-        check=_empty,
-    ),
-    LintRule(
-        code="HR104",
-        title="question too large",
-        sentence="A question has a longer message, more fields or more options than a desk shows.",
-        why="`ask` refuses it. A message may have 64 KiB, a form 50 fields, and a choice 2,000 options.",
-        fix="Ask first for something that leaves fewer options. Split a long form into several questions.",
-        wrong="""
-async def pick(names: str) -> str:
-    return (await ask.choose(f"Which of {names}?", [f"Row {n}" for n in range(5000)])).or_stop()
-""",
-        right="""
-async def pick(names: str, matching: list[str]) -> str:
-    return (await ask.choose(f"Which of {names}?", matching)).or_stop()
-""",
-        check=_large,
-    ),
-)
-
-
 _GAP: Final = "placeholder"
 _PORT: Final = re.compile(f":{_GAP}(?=[/?#]|$)")
 _UNKNOWN_HOST: Final = re.compile(rf"[a-z]+://{_GAP}")
@@ -232,46 +147,11 @@ def _mentions_address(message: str | None, form: WrittenForm | None) -> bool:
     return _NO_WEB_ADDRESSES.decide(Facts(question, Origin("", ""))).verdict != "allow"
 
 
-_LINK_RULES = (
-    LintRule(
-        code="HR301",
-        title="unsafe link",
-        sentence="A link is unencrypted, carries credentials or personal data, signs in by itself, or deceives.",
-        why=(
-            "The link passes through the client and its logs. Anyone who has it can open it. The protocol forbids "
-            "credentials and personal data in a link, and asks for https outside of development."
-        ),
-        fix="Send a plain https link with a random id. Let the person sign in on your own page.",
-        wrong="""
-async def connect(email: str) -> str:
-    (await ask.open("Sign in to go on.", f"https://notes.example.com/in?email={email}")).or_stop()
-    return "Connected."
-""",
-        right="""
-async def connect(flow: str) -> str:
-    (await ask.open("Sign in to go on.", f"https://notes.example.com/in/{flow}")).or_stop()
-    return "Connected."
-""",
-        check=_unsafe,
-    ),
-    LintRule(
-        code="HR302",
-        title="link in a form",
-        sentence="The text of a form contains a web address.",
-        why="The person would follow it without the warnings that a link gets. Desks show a warning for such a form.",
-        fix="Ask a URL question instead: `ask.open` shows the whole link and asks for consent to open it.",
-        wrong="""
-async def agree() -> str:
-    (await ask.confirm("Do you accept the terms at https://notes.example.com/terms?")).or_stop()
-    return "Agreed."
-""",
-        right="""
-async def agree() -> str:
-    (await ask.open("Read the terms and accept them there.", "https://notes.example.com/terms")).or_stop()
-    return "Agreed."
-""",
-        check=_in_text,
-    ),
-)
-
-RULES = (*_FORM_RULES, *_LINK_RULES)
+CHECKS: Final[Mapping[str, LintCheck]] = {
+    "HR101": _secrets,
+    "HR102": _nested,
+    "HR103": _empty,
+    "HR104": _large,
+    "HR301": _unsafe,
+    "HR302": _in_text,
+}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from handraise.lint.questions import all_question_sites, is_resolver, own_question_sites
-from handraise.lint.source import Function, LintMark, LintRule, SourceFile, position_of
+from handraise.lint.source import Function, LintCheck, LintMark, SourceFile, position_of
 from handraise.lint.tools import effects
 
 _VOLATILE = re.compile(
@@ -118,110 +119,10 @@ def _legacy_error(source: SourceFile) -> Iterator[LintMark]:
             yield call, "Error -32042 exists on 2025-11-25 only."
 
 
-RULES = (
-    LintRule(
-        code="HR401",
-        title="question that fails on 2026-07-28",
-        sentence="A tool calls `ctx.elicit`, `ctx.elicit_url` or `session.elicit…`.",
-        why=(
-            "On 2026-07-28 a server cannot send requests to its client. The question fails there, and the tool call "
-            "fails with it. All steps before the question have run by then."
-        ),
-        fix="Use Handraise's `ask`, which carries the question on all three revisions.",
-        wrong="""
-async def archive(folder: str, ctx: Context) -> str:
-    answer = await ctx.elicit(f"Archive {folder}?", Consent)
-    return "Archived." if answer.action == "accept" else "Kept."
-""",
-        right="""
-async def archive(folder: str) -> str:
-    answer = await ask.confirm(f"Archive {folder}?")
-    return "Archived." if answer.action == "accept" else "Kept."
-""",
-        check=_no_back_channel,
-    ),
-    LintRule(
-        code="HR402",
-        title="effect that happens twice",
-        sentence="Code that runs again for the answer changes something before the question.",
-        why=(
-            "On 2026-07-28 the client calls again with the answer. Resolvers then run from the top, and so do tools "
-            "that return an `InputRequiredResult`: money moves twice. If the question fails instead, the change stays. "
-            "The model reads an error, and calls again."
-        ),
-        fix="Use `ask` in the tool. The tool stays suspended at the question, and nothing before it runs again.",
-        wrong="""
-async def which(amount: int) -> Elicit[Account]:
-    reserve(amount)
-    return Elicit(f"Take {amount} from which account?", Account)
-""",
-        right="""
-async def transfer(amount: int) -> str:
-    reserve(amount)
-    account = (await ask.choose(f"Take {amount} from which account?", accounts())).or_stop()
-    return f"Taken from {account}."
-""",
-        check=_run_again,
-    ),
-    LintRule(
-        code="HR403",
-        title="question that changes with every round",
-        sentence="The message of a resolver, or of a returned question, contains a time, a random number or a new id.",
-        why=(
-            "When the answer comes, the code makes the question again. If the words differ, the answer belongs to "
-            "another question. The person is asked again and again, until the client gives up."
-        ),
-        fix="Leave out the part that changes, or use `ask`, which makes each question once.",
-        wrong="""
-async def which(amount: int) -> Elicit[Account]:
-    return Elicit(f"It is {datetime.now()}. Take {amount} from which account?", Account)
-""",
-        right="""
-async def which(amount: int) -> Elicit[Account]:
-    return Elicit(f"Take {amount} from which account?", Account)
-""",
-        check=_volatile,
-    ),
-    LintRule(
-        code="HR404",
-        title="error that only one revision knows",
-        sentence="A tool raises `UrlElicitationRequiredError`.",
-        why="Only 2025-11-25 has error -32042. On other revisions the call just fails.",
-        fix="Use `ask.require`, which gives the error on 2025-11-25 and a round of its own on 2026-07-28.",
-        wrong="""
-async def sync() -> str:
-    if not is_connected():
-        raise UrlElicitationRequiredError([connecting()])
-    return "Synced."
-""",
-        right="""
-async def sync() -> str:
-    if not is_connected():
-        await ask.require("https://notes.example.com/connect")
-    return "Synced."
-""",
-        check=_legacy_error,
-    ),
-    LintRule(
-        code="HR405",
-        title="effect outside of `once`",
-        sentence="A `@replayable` tool changes something before a question, without `once`.",
-        why="After a restart a replayable tool runs again from the top. Only steps inside `once` run a single time.",
-        fix='Write `await once("name", function, …)` around the effect, or remove `@replayable`.',
-        wrong="""
-@replayable
-async def order(article: str) -> str:
-    number = reserve(article)
-    (await ask.confirm(f"Buy {article}, reservation {number}?")).or_stop()
-    return "Bought."
-""",
-        right="""
-@replayable
-async def order(article: str) -> str:
-    number = await once("reserve", reserve, article)
-    (await ask.confirm(f"Buy {article}, reservation {number}?")).or_stop()
-    return "Bought."
-""",
-        check=_replayed,
-    ),
-)
+CHECKS: Final[Mapping[str, LintCheck]] = {
+    "HR401": _no_back_channel,
+    "HR402": _run_again,
+    "HR403": _volatile,
+    "HR404": _legacy_error,
+    "HR405": _replayed,
+}
