@@ -119,9 +119,6 @@ def _field(name: str, rule: dict[str, Any]) -> Field | None:
     return form.fields[0]
 
 
-"""Prefixes of tool names that name a place, not an object."""
-
-
 def load_function(target: str, folder: Path) -> Callable[..., object]:
     """The function that `package.module:function` or `server.py:function` names, from the user's project.
 
