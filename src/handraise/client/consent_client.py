@@ -221,7 +221,7 @@ class CallRunner:
     async def check_roots(self) -> bool:
         """Check whether the roots can still be read, and tell a legacy server when that changed."""
         roots = self._consent.roots
-        if roots is None or not roots.look() or not self._revision.legacy:
+        if roots is None or not roots.check() or not self._revision.legacy:
             return False
         await tell_roots_changed(self._client.session)
         return True

@@ -79,17 +79,17 @@ class TraceReader:
         if isinstance(method, str):
             self._learn(_at(message, "params", "_meta").get(_VERSION_META))
             if name is None:
-                return self._crossing(at, direction, "notice", method, None, message)
+                return self._traced(at, direction, "notice", method, None, message)
             if len(self._open) < _MAX_OPEN:
                 self._open[direction, name] = method
-            return self._crossing(at, direction, "request", method, name, message)
+            return self._traced(at, direction, "request", method, name, message)
         answered = self._open.pop((_other(direction), name), "") if name is not None else ""
         if answered == "initialize":
             self._learn(_at(message, "result").get("protocolVersion"))
         kind, detail = _outcome(message)
-        return self._crossing(at, direction, kind, answered, name, message, detail)
+        return self._traced(at, direction, kind, answered, name, message, detail)
 
-    def _crossing(
+    def _traced(
         self,
         at: float,
         direction: Direction,
@@ -140,41 +140,41 @@ _BOLD, _CYAN, _GREEN, _YELLOW, _RED, _PLAIN = (f"\x1b[{code}m" for code in ("1",
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"(?P<name>(?=:))?')
 
 
-def show_text(crossing: TracedMessage, *, colour: bool = False, full: bool = False) -> Iterator[str]:
-    """The lines of a crossing: its kind, then the message if it is about asking, or if `all` is set."""
-    headline = for_line(_headline(crossing))
-    yield f"{_BOLD}{_RED if crossing.kind == 'error' else ''}{headline}{_PLAIN}" if colour else headline
-    if crossing.message is not None and (full or crossing.about_asking):
-        for depth, line in _laid_out(crossing.message, 2):
+def show_text(traced: TracedMessage, *, colour: bool = False, full: bool = False) -> Iterator[str]:
+    """The lines of a message: its kind, then its text if it is about asking, or if `full` is set."""
+    headline = for_line(_headline(traced))
+    yield f"{_BOLD}{_RED if traced.kind == 'error' else ''}{headline}{_PLAIN}" if colour else headline
+    if traced.message is not None and (full or traced.about_asking):
+        for depth, line in _laid_out(traced.message, 2):
             inert = "  " * depth + for_line(line, limit=_LINE)
             yield _TOKEN.sub(_coloured, inert) if colour else inert
         yield ""
 
 
-def show_json(crossing: TracedMessage) -> str:
-    """A crossing as one line of JSON, in ASCII: nothing in it can play tricks on a terminal."""
+def show_json(traced: TracedMessage) -> str:
+    """A message as one line of JSON, in ASCII: nothing in it can play tricks on a terminal."""
     return json.dumps(
         {
-            "at": round(crossing.at, 6),
-            "direction": crossing.direction,
-            "kind": crossing.kind,
-            "method": crossing.method or None,
-            "id": crossing.id,
-            "revision": crossing.revision,
-            "message": crossing.message,
+            "at": round(traced.at, 6),
+            "direction": traced.direction,
+            "kind": traced.kind,
+            "method": traced.method or None,
+            "id": traced.id,
+            "revision": traced.revision,
+            "message": traced.message,
         }
     )
 
 
-def _headline(crossing: TracedMessage) -> str:
-    what = crossing.method or "(no request is known for it)"
-    if crossing.kind == "unreadable":
+def _headline(traced: TracedMessage) -> str:
+    what = traced.method or "(no request is known for it)"
+    if traced.kind == "unreadable":
         what = "a line that is no JSON-RPC message"
-    elif crossing.kind not in ("request", "notice"):
-        what += f": {crossing.kind}{crossing.detail}"
-    known = [] if crossing.id is None else [f"id {crossing.id}"]
-    known += [] if crossing.revision is None else [crossing.revision]
-    return f"{crossing.at:9.3f} s {_ARROWS[crossing.direction]} {what}" + (
+    elif traced.kind not in ("request", "notice"):
+        what += f": {traced.kind}{traced.detail}"
+    known = [] if traced.id is None else [f"id {traced.id}"]
+    known += [] if traced.revision is None else [traced.revision]
+    return f"{traced.at:9.3f} s {_ARROWS[traced.direction]} {what}" + (
         f"  ({', '.join(known)})" if known else ""
     )
 
@@ -264,12 +264,12 @@ class Trace:
 
     def _shown(self, direction: Direction, message: Any, at: float) -> str:
         try:
-            crossing = self._reader.read(direction, message, at)
+            traced = self._reader.read(direction, message, at)
         except Exception:  # noqa: BLE001 - the trace survives any message of the other side
-            crossing = self._reader.read(direction, None, at)
+            traced = self._reader.read(direction, None, at)
         if self._as_json:
-            return show_json(crossing) + "\n"
-        return "".join(f"{line}\n" for line in show_text(crossing, colour=self._colour, full=self._full))
+            return show_json(traced) + "\n"
+        return "".join(f"{line}\n" for line in show_text(traced, colour=self._colour, full=self._full))
 
 
 def _parsed(line: bytes) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handraise.guards.sql import Catalogue, Relation, Schema
-from handraise.guards.sql.effects import read
+from handraise.guards.sql.effects import SqlReader
 from handraise.guards.sql.guard import SqlVerdict, judge
 from handraise.guards.sql.parsing import UnreadableSql
 
@@ -79,7 +79,7 @@ def is_as_it_says(case: dict[str, Any], dialect: str) -> bool:
 def judged(text: str, dialect: str) -> SqlVerdict | None:
     """The verdict about a statement that costs nothing; None when it is refused."""
     try:
-        reading = read(text, dialect, SCHEMA, CATALOGUE)
+        reading = SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
     except UnreadableSql:
         return None
     return judge(reading, None, 1_000_000)

@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError
 from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
 from handraise.guards.sql import Catalogue, Relation, Schema
-from handraise.guards.sql.effects import SqlReader, read
+from handraise.guards.sql.effects import SqlReader
 from handraise.guards.sql.guard import DEFAULT_ROWS, judge
 from handraise.guards.sql.parsing import UnreadableSql
 
@@ -35,14 +35,14 @@ def test_no_statement_is_so_plain_that_sqlglot_does_not_read_it(
     text: str, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second reader would be a second opinion on which statements are harmless."""
-    read(text, dialect, SCHEMA, CATALOGUE)
+    SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
 
     def reads_nothing(*_: object, **__: object) -> None:
         raise ParseError("cannot read it")
 
     monkeypatch.setattr(Dialect, "parser", reads_nothing)
     with pytest.raises(UnreadableSql):
-        read(text, dialect, SCHEMA, CATALOGUE)
+        SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
 
 
 def test_views_of_views_are_looked_at_once_however_many_there_are() -> None:
@@ -180,7 +180,7 @@ def test_tags_of_a_view_count_beside_those_behind_it() -> None:
     ],
 )
 def test_only_what_planning_cannot_run_is_planned(text: str, can: bool) -> None:
-    assert read(text, "duckdb", SCHEMA, CATALOGUE).can_be_estimated is can
+    assert SqlReader("duckdb", SCHEMA, CATALOGUE).read(text).can_be_estimated is can
 
 
 @pytest.mark.parametrize(
@@ -194,11 +194,11 @@ def test_only_what_planning_cannot_run_is_planned(text: str, can: bool) -> None:
 )
 def test_changes_that_a_question_cannot_name_are_refused(text: str, told: str) -> None:
     with pytest.raises(UnreadableSql, match=told):
-        read(text, "duckdb", SCHEMA, CATALOGUE)
+        SqlReader("duckdb", SCHEMA, CATALOGUE).read(text)
 
 
 def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
-    reading = read("SELECT 1; SELECT id FROM orders", "duckdb", SCHEMA, CATALOGUE)
+    reading = SqlReader("duckdb", SCHEMA, CATALOGUE).read("SELECT 1; SELECT id FROM orders")
     assert (reading.kinds, reading.columns, reading.functions) == (("read", "read"), (), ())
     assert judge(reading, None, DEFAULT_ROWS).asks
 

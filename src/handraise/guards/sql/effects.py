@@ -369,11 +369,6 @@ class SqlReader:
         return body
 
 
-def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> SqlEffects:
-    """Read one text alone."""
-    return SqlReader(dialect, schema, catalogue).read(text)
-
-
 def _require_lasting(nodes: Sequence[exp.Expr]) -> None:
     """Refuse temporary objects: DuckDB hides them from other connections, so also from the guard."""
     if any(isinstance(node, exp.TemporaryProperty) for node in nodes):

@@ -113,7 +113,7 @@ class DuckDB:
         return _errors_told(duckdb.Error)
 
     def _schema(self) -> Schema:
-        with self._telling(), self._connection.cursor() as cursor:
+        with self._errors(), self._connection.cursor() as cursor:
             views = {tuple(path): sql for *path, sql in cursor.execute(_DUCKDB_VIEWS).fetchall()}
             found = cursor.execute(_DUCKDB_COLUMNS).fetchall()
             made = cursor.execute(_DUCKDB_FUNCTIONS).fetchall()
@@ -123,7 +123,7 @@ class DuckDB:
         return Schema(tuple(relations), frozenset(name for (name,) in made))
 
     def _estimate(self, statement: str) -> Estimate:
-        with self._telling(), self._connection.cursor() as cursor:
+        with self._errors(), self._connection.cursor() as cursor:
             # Behind EXPLAIN a second statement would run: DuckDB's own parser has to find one only.
             if len(cursor.extract_statements(statement)) != 1:
                 raise CannotEstimate("there is more than one statement in it")
@@ -240,7 +240,7 @@ class Postgres:
 
     async def schema(self) -> Schema:
         """Tables, views and functions outside of the system's own schemas."""
-        with self._telling():
+        with self._errors():
             self._require_standard_strings()
             async with self._connection.cursor() as cursor:
                 found = await (await cursor.execute(_POSTGRES_RELATIONS)).fetchall()
@@ -282,7 +282,7 @@ class Postgres:
 
     async def estimate(self, statement: str) -> Estimate:
         """The most rows of any step, and the tables that the plan reads."""
-        with self._telling():
+        with self._errors():
             self._require_standard_strings()
             async with self._connection.transaction(), self._connection.cursor() as cursor:
                 # Prepared, because the server then takes one statement only: behind EXPLAIN a second one would run.

@@ -224,7 +224,7 @@ class Files:
     def write(self, place: RootPath, data: bytes, *, overwrite: bool) -> None:
         """Write a file atomically."""
         with self._parent(place) as (folder, name):
-            before = _looked_at(folder, name)
+            before = _stat_if_there(folder, name)
             if before is not None:
                 self._require_file(before)
             draft = f".{name[:64]}.{secrets.token_hex(6)}.part"
@@ -245,7 +245,7 @@ class Files:
         try:
             found = []
             for name in sorted(os.listdir(folder)):
-                if (seen := _looked_at(folder, name)) is not None:  # it may be gone again
+                if (seen := _stat_if_there(folder, name)) is not None:  # it may be gone again
                     found.append(_entry(place.child(name), seen))
             return tuple(found)
         finally:
@@ -325,7 +325,7 @@ class Files:
             os.fsync(file.fileno())
 
 
-def _looked_at(folder: int, name: str) -> os.stat_result | None:
+def _stat_if_there(folder: int, name: str) -> os.stat_result | None:
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
