@@ -234,12 +234,12 @@ def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
     ],
 )
 def test_they_are_asked_about(dialect: str, call: str) -> None:
-    assert len(read(f"SELECT {call}", dialect, SCHEMA, CATALOGUE).functions) == 1
+    assert len(SqlReader(dialect, SCHEMA, CATALOGUE).read(f"SELECT {call}").functions) == 1
 
 
 @pytest.mark.parametrize("call", ["btrim(name)", "BTRIM(name)", '"btrim"(name)', "Btrim(name)"])
 def test_what_only_computes_is_not_asked_about_however_it_is_written(call: str) -> None:
-    assert read(f"SELECT {call} FROM orders", "postgres", SCHEMA, CATALOGUE).functions == ()
+    assert SqlReader("postgres", SCHEMA, CATALOGUE).read(f"SELECT {call} FROM orders").functions == ()
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ def test_what_only_computes_is_not_asked_about_however_it_is_written(call: str) 
 )
 def test_they_are_named_once_each_in_one_spelling(call: str, names: tuple[str, ...]) -> None:
     schema = replace(SCHEMA, functions=frozenset({"ZZ_made", "aa_made"}))
-    assert read(f"SELECT {call}, {call}", "postgres", schema, CATALOGUE).functions == names
+    assert SqlReader("postgres", schema, CATALOGUE).read(f"SELECT {call}, {call}").functions == names
