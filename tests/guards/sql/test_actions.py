@@ -14,7 +14,7 @@ from tests.guards.sql.test_corpus import CATALOGUE, CORPUS, SCHEMA
 from tests.guards.sql.test_guard import TABLES, VIEWS
 
 from handraise.guards.sql.effects import SqlEffects, SqlReader
-from handraise.guards.sql.guard import MESSAGE, judge, message
+from handraise.guards.sql.guard import MESSAGE, SqlVerdict, message
 from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = pytest.mark.shows("U4")
@@ -235,7 +235,7 @@ def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str)
         *(mangled(chance, case["text"]) for case in CORPUS * 3),
     ):
         try:
-            told = message(judge(reader.read(text), None, 1000), text)
+            told = message(SqlVerdict(reader.read(text), None, 1000), text)
         except UnreadableSql:
             refused += 1
         else:
@@ -261,7 +261,7 @@ def test_every_table_that_duckdb_changes_is_named_before_the_text() -> None:
         engine.close()
         engine = filled()
         with suppress(UnreadableSql):
-            told = message(judge(reader.read(text), None, 1000), text)
+            told = message(SqlVerdict(reader.read(text), None, 1000), text)
             changed += 1
             named, _, _ = told.partition(" characters")
             assert [table for table in REAL if after[table] != before[table] and table not in named] == [], (

@@ -10,7 +10,7 @@ import pytest
 
 from handraise.guards.sql import Catalogue, Relation, Schema
 from handraise.guards.sql.effects import SqlReader
-from handraise.guards.sql.guard import SqlVerdict, judge
+from handraise.guards.sql.guard import SqlVerdict
 from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = pytest.mark.shows("U4")
@@ -70,9 +70,13 @@ def is_as_it_says(case: dict[str, Any], dialect: str) -> bool:
         return bool(case["verdict"] == "refuse")
     why = case.get("why")
     return (
-        [name for name, _ in verdict.columns] == case.get("columns", [])
+        [name for name, _ in verdict.effects.columns] == case.get("columns", [])
         and ("ask" if verdict.asks else "run") == case["verdict"]
-        and (why is None or why in verdict.kinds or (why == "function" and bool(verdict.functions)))
+        and (
+            why is None
+            or why in verdict.effects.kinds
+            or (why == "function" and bool(verdict.effects.functions))
+        )
     )
 
 
@@ -82,4 +86,4 @@ def judged(text: str, dialect: str) -> SqlVerdict | None:
         reading = SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
     except UnreadableSql:
         return None
-    return judge(reading, None, 1_000_000)
+    return SqlVerdict(reading, None, 1_000_000)

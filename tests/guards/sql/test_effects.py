@@ -12,7 +12,7 @@ from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
 from handraise.guards.sql import Catalogue, Relation, Schema
 from handraise.guards.sql.effects import SqlReader
-from handraise.guards.sql.guard import DEFAULT_ROWS, judge
+from handraise.guards.sql.guard import DEFAULT_ROWS, SqlVerdict
 from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = pytest.mark.shows("U4")
@@ -200,7 +200,7 @@ def test_changes_that_a_question_cannot_name_are_refused(text: str, told: str) -
 def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
     reading = SqlReader("duckdb", SCHEMA, CATALOGUE).read("SELECT 1; SELECT id FROM orders")
     assert (reading.kinds, reading.columns, reading.functions) == (("read", "read"), (), ())
-    assert judge(reading, None, DEFAULT_ROWS).asks
+    assert SqlVerdict(reading, None, DEFAULT_ROWS).asks
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "trino"])

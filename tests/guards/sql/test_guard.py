@@ -315,7 +315,7 @@ async def test_what_is_looked_up_before_a_change_has_run_is_not_remembered(
     async with connect(app, revision, Person(YES)) as client:
         await client.call_tool("change", {"sql": "CREATE OR REPLACE VIEW contacts AS SELECT leak(1) AS id"})
     assert len(ran) == 1
-    assert (await guard.judge("SELECT id FROM contacts")).functions == ("leak",)
+    assert (await guard.judge("SELECT id FROM contacts")).effects.functions == ("leak",)
 
 
 async def test_a_yes_is_used_after_another_look_and_what_changes_something_is_followed_by_some(
@@ -351,7 +351,9 @@ async def test_a_view_that_another_redefined_is_refused_when_the_plan_tells(duck
     ):
         await guard.judge("SELECT id FROM contacts")
     duck.execute("CREATE OR REPLACE VIEW contacts AS SELECT length(email) AS id FROM people")
-    assert [name for name, _ in (await guard.judge("SELECT id FROM contacts")).columns] == ["people.email"]
+    assert [name for name, _ in (await guard.judge("SELECT id FROM contacts")).effects.columns] == [
+        "people.email"
+    ]
 
 
 async def test_an_answer_is_asked_for_again_while_the_statement_reaches_more(duck: Any) -> None:
@@ -467,7 +469,7 @@ async def test_comments_on_columns_are_a_catalogue(pg: psycopg.AsyncConnection[A
         "SELECT id FROM crm.leads": [("crm.leads.id", ("personal",))],
         "SELECT id FROM guarded.leads": [],
     }.items():
-        assert list((await guard.judge(statement)).columns) == expected, statement
+        assert list((await guard.judge(statement)).effects.columns) == expected, statement
 
 
 @pytest.mark.stranger
@@ -487,7 +489,7 @@ async def test_what_is_personal_in_a_table_is_personal_in_its_partitions(
         "SELECT email FROM visits_24": "visits_24.email",
         "SELECT contact FROM kept": "visits.email",
     }.items():
-        ((name, tags),) = (await guard.judge(statement)).columns
+        ((name, tags),) = (await guard.judge(statement)).effects.columns
         assert (name, tags) == (f"guarded.{column}", ("contact",))
 
 
@@ -502,7 +504,7 @@ async def test_what_is_personal_in_a_partition_is_personal_in_its_table(
     )
     engine = Postgres(pg)
     guard = SqlGuard(engine, await engine.comments())
-    assert (await guard.judge("SELECT email FROM visits")).columns == (
+    assert (await guard.judge("SELECT email FROM visits")).effects.columns == (
         ("guarded.visits.email", ("contact",)),
     )
     assert not (await guard.judge("SELECT id FROM visits")).asks
@@ -535,7 +537,7 @@ INSIDE = (
 
 async def ask_about_guests(guard: SqlGuard, *more: str) -> None:
     for statement in (*INSIDE, *more):
-        columns = (await guard.judge(statement)).columns
+        columns = (await guard.judge(statement)).effects.columns
         assert [name.rpartition(".")[2] for name, _ in columns] == ["guest"], statement
     assert not (await guard.judge("SELECT id FROM stays")).asks
 
@@ -588,7 +590,7 @@ CREATE TABLE visits(
 
 async def ask_about_what_is_computed(guard: SqlGuard) -> None:
     for statement in ("SELECT low FROM visits", "SELECT id FROM visits WHERE low = 'x'"):
-        columns = (await guard.judge(statement)).columns
+        columns = (await guard.judge(statement)).effects.columns
         assert ("low", ("contact",)) in [(name.rpartition(".")[2], tags) for name, tags in columns], statement
     assert not (await guard.judge("SELECT id, twice FROM visits")).asks
 
@@ -629,5 +631,5 @@ async def agree_with_corpus(guard: SqlGuard, dialect: str) -> None:
             assert case["verdict"] != "run", case["text"]
             continue
         assert verdict.asks == (case["verdict"] == "ask"), case["text"]
-        reached = [name.rpartition(".")[2] for name, _ in verdict.columns]
+        reached = [name.rpartition(".")[2] for name, _ in verdict.effects.columns]
         assert reached == [name.rpartition(".")[2] for name in case.get("columns", [])], case["text"]

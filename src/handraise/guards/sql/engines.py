@@ -107,7 +107,7 @@ class DuckDB:
         """The most rows of any step, and the columns that the scans read."""
         return await anyio.to_thread.run_sync(partial(self._estimate, statement))
 
-    def _telling(self) -> AbstractContextManager[None]:
+    def _errors(self) -> AbstractContextManager[None]:
         import duckdb
 
         return _errors_told(duckdb.Error)
@@ -291,7 +291,7 @@ class Postgres:
                 (row,) = await cursor.fetchall()
         return parse_postgres_plan(row[0])
 
-    def _telling(self) -> AbstractContextManager[None]:
+    def _errors(self) -> AbstractContextManager[None]:
         import psycopg
 
         return _errors_told(psycopg.Error)
@@ -315,7 +315,10 @@ RunStatement = Callable[[str], Awaitable[Sequence[Sequence[Any]]]]
 
 
 class Trino:
-    """A catalogue of Trino's, by a function of yours that runs a statement."""
+    """A catalogue of Trino's, by a function of yours that runs a statement.
+
+    Made after Trino's documentation; not run against a live cluster.
+    """
 
     dialect = "trino"
 
