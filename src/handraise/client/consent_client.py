@@ -51,91 +51,84 @@ PATIENCE: Final = 0.5
 
 _GAVE_UP: Final = "The person stopped waiting for the browser, so the call was ended."
 
-
-async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Coroutine[Any, Any, Any]) -> bool:
-    """Wait until the server or the person says that a link is finished; False when the person gives up."""
-    async with _started(consent.wait_in_browser(link)) as said, _started(finished) as noticed:
-        await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
-        if noticed.done():
-            await consent.flows.completed(link)
-        return noticed.done() or said.result()
-
-
-async def wait_while_browsing(
-    consent: Consent, opened: asyncio.Queue[UrlQuestion], request: Coroutine[Any, Any, T]
-) -> T:
-    """Wait for a call that sends the person to a browser while it runs (2025-11-25); they can end it meanwhile."""
-    async with _started(request) as made:
-        while True:
-            async with _started(opened.get()) as went:
-                await asyncio.wait({made, went}, return_when=asyncio.FIRST_COMPLETED)
-                if made.done():
-                    return made.result()
-            await _offer_to_end(consent, went.result(), made)
-
-
-async def _offer_to_end(consent: Consent, link: UrlQuestion, made: asyncio.Task[Any]) -> None:
-    """Offer to end the call until it is over, or the server or the person says that the link is finished."""
-    finished = consent.flows.expect(link)
-    try:
-        async with _started(finished.wait()) as noticed:
-            await asyncio.wait({made, noticed}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
-        if made.done():
-            return
-        async with _started(finish_in_browser(consent, link, finished.wait())) as finishing:
-            await asyncio.wait({made, finishing}, return_when=asyncio.FIRST_COMPLETED)
-            if not made.done() and not finishing.result():
-                raise Stopped(_GAVE_UP, action="cancel")
-    finally:
-        consent.flows.forget(link)
-
-
-async def retry_while_browsing(
-    consent: Consent, links: Sequence[UrlQuestion], send: Callable[[], Coroutine[Any, Any, T]]
-) -> T:
-    """Send the retry that waits for the browser (2026-07-28).
-
-    The person may resend it ("done"), or end the call. The old retry is cancelled first:
-    two retries at once could run a careless server's tool twice.
-    """
-    for left in range(MAX_RETRIES, -1, -1):
-        async with _started(send()) as sent:
-            again = await _said_done(consent, links, sent)
-            while again and not left:  # nothing more is sent, but the person can still give up
-                again = await _said_done(consent, links, sent)
-            if not again:
-                return sent.result()
-    raise AssertionError("the last retry is waited for")
-
-
-async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: asyncio.Task[Any]) -> bool:
-    """Offer "done" until the retry returns; True when the person says so, once for each link."""
-    await asyncio.wait({sent}, timeout=PATIENCE)
-    for link in links:
-        if sent.done():
-            return False
-        async with _started(consent.wait_in_browser(link)) as said:
-            await asyncio.wait({sent, said}, return_when=asyncio.FIRST_COMPLETED)
-            if sent.done():
-                return False
-            if not said.result():
-                raise Stopped(_GAVE_UP, action="cancel")
-    return True
-
-
-@asynccontextmanager
-async def _started(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
-    """Run work in a task, which is cancelled on exit."""
-    task = asyncio.get_running_loop().create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-
-
 MAX_HANDSHAKES: Final = 3
 """How often one call may get a -32042."""
+
+
+class ConsentClient:
+    """A client for hosts that ask people, on any release of the SDK.
+
+    It has every method of the SDK's client: of `mcp.Client` on mcp 2.x, of `ClientSession` on mcp 1.x. `options` are
+    the SDK's, with `mode` ("auto", "legacy" or a revision) on both.
+    """
+
+    def __init__(self, target: Any, consent: Consent, **options: Any) -> None:
+        self.consent = consent
+        self._runner = CallRunner(
+            consent, self, options.pop("message_handler", None), options.get("client_info")
+        )
+        callbacks = Callbacks(consent.__call__, consent.list_roots, self._runner.observe)
+        self._client: Any = open_client(target, callbacks, consent.declare, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_client":
+            raise AttributeError(name)
+        return getattr(self._client, name)
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        watch_rounds(self._client.session, self._runner.send)
+        if (claimed := self._client.server_info) is not None:
+            self.consent.hear_claim(claimed.name, claimed.version)
+        return self
+
+    async def __aexit__(self, *failure: Any) -> None:
+        try:
+            await self._client.__aexit__(*failure)
+        finally:
+            await self.consent.aclose()
+
+    @property
+    def session(self) -> Any:
+        """The SDK's session."""
+        return self._client.session
+
+    async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
+        """Change the roots; True when the server was told. `allowed`: the user chose them for this server."""
+        return await self._runner.change_roots(folders, allowed=allowed)
+
+    async def check_roots(self) -> bool:
+        """Check whether the roots can still be read; True when that changed and the server was told."""
+        return await self._runner.check_roots()
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
+    ) -> Any:
+        """Call a tool. After a -32042, ask for what is required and call again."""
+        call_tool = self._client.call_tool
+        return await self._runner.call(
+            name, arguments, lambda: call_tool(name, arguments, *args, **options), meta=options.get("meta")
+        )
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str] | None = None, *args: Any, **options: Any
+    ) -> Any:
+        """Get a prompt. After a -32042, ask for what is required and try again."""
+        get_prompt = self._client.get_prompt
+        return await self._runner.call(
+            name,
+            arguments,
+            lambda: get_prompt(name, arguments, *args, **options),
+            "prompts/get",
+            options.get("meta"),
+        )
+
+    async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
+        """Read a resource. After a -32042, ask for what is required and try again."""
+        read_resource = self._client.read_resource
+        return await self._runner.call(
+            uri, None, lambda: read_resource(uri, *args, **options), "resources/read", options.get("meta")
+        )
 
 
 class Connected(Protocol):
@@ -153,11 +146,9 @@ class CallRunner:
     def __init__(self, consent: Consent, client: Connected, observer: Any = None, host: Any = None) -> None:
         """`host` is the program itself, as it introduces itself to servers and in the ledger."""
         if host is not None:
-            from handraise.ledger.events import (
-                ClientRecord as Program,  # a host without a ledger needs none of it
-            )
+            from handraise.ledger.events import ClientRecord  # a host without a ledger needs none of it
 
-            consent.client = Program(host.name, host.version or None)
+            consent.client = ClientRecord(host.name, host.version or None)
         self._consent = consent
         self._client = client
         self._observer = observer
@@ -289,77 +280,83 @@ def _trace(meta: Any) -> str | None:
     return format_trace_id(span.trace_id) if span.is_valid else parse_trace(meta)
 
 
-class ConsentClient:
-    """A client for hosts that ask people, on any release of the SDK.
+async def finish_in_browser(consent: Consent, link: UrlQuestion, finished: Coroutine[Any, Any, Any]) -> bool:
+    """Wait until the server or the person says that a link is finished; False when the person gives up."""
+    async with _started(consent.wait_in_browser(link)) as said, _started(finished) as noticed:
+        await asyncio.wait({said, noticed}, return_when=asyncio.FIRST_COMPLETED)
+        if noticed.done():
+            await consent.flows.completed(link)
+        return noticed.done() or said.result()
 
-    It has every method of the SDK's client: of `mcp.Client` on mcp 2.x, of `ClientSession` on mcp 1.x. `options` are
-    the SDK's, with `mode` ("auto", "legacy" or a revision) on both.
+
+async def wait_while_browsing(
+    consent: Consent, opened: asyncio.Queue[UrlQuestion], request: Coroutine[Any, Any, T]
+) -> T:
+    """Wait for a call that sends the person to a browser while it runs (2025-11-25); they can end it meanwhile."""
+    async with _started(request) as made:
+        while True:
+            async with _started(opened.get()) as went:
+                await asyncio.wait({made, went}, return_when=asyncio.FIRST_COMPLETED)
+                if made.done():
+                    return made.result()
+            await _offer_to_end(consent, went.result(), made)
+
+
+async def _offer_to_end(consent: Consent, link: UrlQuestion, made: asyncio.Task[Any]) -> None:
+    """Offer to end the call until it is over, or the server or the person says that the link is finished."""
+    finished = consent.flows.expect(link)
+    try:
+        async with _started(finished.wait()) as noticed:
+            await asyncio.wait({made, noticed}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        if made.done():
+            return
+        async with _started(finish_in_browser(consent, link, finished.wait())) as finishing:
+            await asyncio.wait({made, finishing}, return_when=asyncio.FIRST_COMPLETED)
+            if not made.done() and not finishing.result():
+                raise Stopped(_GAVE_UP, action="cancel")
+    finally:
+        consent.flows.forget(link)
+
+
+async def retry_while_browsing(
+    consent: Consent, links: Sequence[UrlQuestion], send: Callable[[], Coroutine[Any, Any, T]]
+) -> T:
+    """Send the retry that waits for the browser (2026-07-28).
+
+    The person may resend it ("done"), or end the call. The old retry is cancelled first:
+    two retries at once could run a careless server's tool twice.
     """
+    for left in range(MAX_RETRIES, -1, -1):
+        async with _started(send()) as sent:
+            again = await _said_done(consent, links, sent)
+            while again and not left:  # nothing more is sent, but the person can still give up
+                again = await _said_done(consent, links, sent)
+            if not again:
+                return sent.result()
+    raise AssertionError("the last retry is waited for")
 
-    def __init__(self, target: Any, consent: Consent, **options: Any) -> None:
-        self.consent = consent
-        self._runner = CallRunner(
-            consent, self, options.pop("message_handler", None), options.get("client_info")
-        )
-        callbacks = Callbacks(consent.__call__, consent.list_roots, self._runner.observe)
-        self._client: Any = open_client(target, callbacks, consent.declare, **options)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_client":
-            raise AttributeError(name)
-        return getattr(self._client, name)
+async def _said_done(consent: Consent, links: Sequence[UrlQuestion], sent: asyncio.Task[Any]) -> bool:
+    """Offer "done" until the retry returns; True when the person says so, once for each link."""
+    await asyncio.wait({sent}, timeout=PATIENCE)
+    for link in links:
+        if sent.done():
+            return False
+        async with _started(consent.wait_in_browser(link)) as said:
+            await asyncio.wait({sent, said}, return_when=asyncio.FIRST_COMPLETED)
+            if sent.done():
+                return False
+            if not said.result():
+                raise Stopped(_GAVE_UP, action="cancel")
+    return True
 
-    async def __aenter__(self) -> Self:
-        await self._client.__aenter__()
-        watch_rounds(self._client.session, self._runner.send)
-        if (claimed := self._client.server_info) is not None:
-            self.consent.hear_claim(claimed.name, claimed.version)
-        return self
 
-    async def __aexit__(self, *failure: Any) -> None:
-        try:
-            await self._client.__aexit__(*failure)
-        finally:
-            await self.consent.aclose()
-
-    @property
-    def session(self) -> Any:
-        """The SDK's session."""
-        return self._client.session
-
-    async def change_roots(self, folders: Folders, *, allowed: bool = False) -> bool:
-        """Change the roots; True when the server was told. `allowed`: the user chose them for this server."""
-        return await self._runner.change_roots(folders, allowed=allowed)
-
-    async def check_roots(self) -> bool:
-        """Check whether the roots can still be read; True when that changed and the server was told."""
-        return await self._runner.check_roots()
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
-    ) -> Any:
-        """Call a tool. After a -32042, ask for what is required and call again."""
-        call_tool = self._client.call_tool
-        return await self._runner.call(
-            name, arguments, lambda: call_tool(name, arguments, *args, **options), meta=options.get("meta")
-        )
-
-    async def get_prompt(
-        self, name: str, arguments: dict[str, str] | None = None, *args: Any, **options: Any
-    ) -> Any:
-        """Get a prompt. After a -32042, ask for what is required and try again."""
-        get_prompt = self._client.get_prompt
-        return await self._runner.call(
-            name,
-            arguments,
-            lambda: get_prompt(name, arguments, *args, **options),
-            "prompts/get",
-            options.get("meta"),
-        )
-
-    async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
-        """Read a resource. After a -32042, ask for what is required and try again."""
-        read_resource = self._client.read_resource
-        return await self._runner.call(
-            uri, None, lambda: read_resource(uri, *args, **options), "resources/read", options.get("meta")
-        )
+@asynccontextmanager
+async def _started(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Run work in a task, which is cancelled on exit."""
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

@@ -245,10 +245,8 @@ class Trace:
                 return
             try:
                 self._write(self._shown(direction, message, at))
-            except (
-                OSError,
-                ValueError,
-            ):  # the disk is full or the terminal is gone: the traced program goes on
+            except (OSError, ValueError):
+                # The disk is full or the terminal is gone: the traced program goes on.
                 self._write = None
                 logger.warning("the trace cannot be written any more")
 

@@ -38,9 +38,8 @@ def _in_a_loop(source: SourceFile) -> Iterator[LintMark]:
     for site in all_question_sites(source):
         if site.style != "request" and is_repeated(source, site.node):
             yield site.node, "The person is asked once for each turn of this loop."
-    bodies = (
-        source.function_of(site.node) for site in all_question_sites(source)
-    )  # not what merely defines one
+    # The function that asks, not one that merely defines it.
+    bodies = (source.function_of(site.node) for site in all_question_sites(source))
     asking = {body.name for body in bodies if body is not None}
     for call in source.calls():
         if isinstance(call.func, ast.Name) and call.func.id in asking and is_repeated(source, call):
