@@ -228,11 +228,11 @@ def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str)
     reader, statements, chance = SqlReader(dialect, SCHEMA, CATALOGUE), Statements(26, dialect), Random(26)
     asked = refused = 0
     for text in (
-        *campaign(SEED, steps(500)),
-        *nearly_plain(26, 300),
+        *campaign(SEED, steps(300)),
+        *nearly_plain(26, steps(150)),
         *(statements.statement() for _ in range(100)),
         *(case["text"] for case in CORPUS),
-        *(mangled(chance, case["text"]) for case in CORPUS * 3),
+        *(mangled(chance, chance.choice(CORPUS)["text"]) for _ in range(steps(len(CORPUS)))),
     ):
         try:
             told = message(SqlVerdict(reader.read(text), None, 1000), text)
@@ -241,8 +241,8 @@ def test_no_statement_ends_in_anything_but_a_question_or_a_refusal(dialect: str)
         else:
             asked += 1
             assert len(told) <= MESSAGE
-    assert asked > 300
-    assert refused > 300
+    assert asked > 200
+    assert refused > 200
 
 
 @pytest.mark.slow
