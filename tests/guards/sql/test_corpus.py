@@ -70,7 +70,7 @@ def is_as_it_says(case: dict[str, Any], dialect: str) -> bool:
         return bool(case["verdict"] == "refuse")
     why = case.get("why")
     return (
-        [name for name, _ in verdict.effects.columns] == case.get("columns", [])
+        [name for name, _ in verdict.columns] == case.get("columns", [])
         and ("ask" if verdict.asks else "run") == case["verdict"]
         and (
             why is None

@@ -244,7 +244,7 @@ async def test_cost_and_personal_columns_are_asked_about(
 ) -> None:
     cluster = Cluster(plan(name))
     verdict = await cluster.guard().judge(statement)
-    assert (verdict.asks, [column for column, _ in verdict.effects.columns]) == (asks, columns)
+    assert (verdict.asks, [column for column, _ in verdict.columns]) == (asks, columns)
     assert cluster.ran[-1] == f"EXPLAIN (TYPE IO, FORMAT JSON) {statement}"
 
 

@@ -351,9 +351,7 @@ async def test_a_view_that_another_redefined_is_refused_when_the_plan_tells(duck
     ):
         await guard.judge("SELECT id FROM contacts")
     duck.execute("CREATE OR REPLACE VIEW contacts AS SELECT length(email) AS id FROM people")
-    assert [name for name, _ in (await guard.judge("SELECT id FROM contacts")).effects.columns] == [
-        "people.email"
-    ]
+    assert [name for name, _ in (await guard.judge("SELECT id FROM contacts")).columns] == ["people.email"]
 
 
 async def test_an_answer_is_asked_for_again_while_the_statement_reaches_more(duck: Any) -> None:
@@ -469,7 +467,7 @@ async def test_comments_on_columns_are_a_catalogue(pg: psycopg.AsyncConnection[A
         "SELECT id FROM crm.leads": [("crm.leads.id", ("personal",))],
         "SELECT id FROM guarded.leads": [],
     }.items():
-        assert list((await guard.judge(statement)).effects.columns) == expected, statement
+        assert list((await guard.judge(statement)).columns) == expected, statement
 
 
 @pytest.mark.stranger
@@ -489,7 +487,7 @@ async def test_what_is_personal_in_a_table_is_personal_in_its_partitions(
         "SELECT email FROM visits_24": "visits_24.email",
         "SELECT contact FROM kept": "visits.email",
     }.items():
-        ((name, tags),) = (await guard.judge(statement)).effects.columns
+        ((name, tags),) = (await guard.judge(statement)).columns
         assert (name, tags) == (f"guarded.{column}", ("contact",))
 
 
@@ -504,7 +502,7 @@ async def test_what_is_personal_in_a_partition_is_personal_in_its_table(
     )
     engine = Postgres(pg)
     guard = SqlGuard(engine, await engine.comments())
-    assert (await guard.judge("SELECT email FROM visits")).effects.columns == (
+    assert (await guard.judge("SELECT email FROM visits")).columns == (
         ("guarded.visits.email", ("contact",)),
     )
     assert not (await guard.judge("SELECT id FROM visits")).asks
@@ -537,7 +535,7 @@ INSIDE = (
 
 async def ask_about_guests(guard: SqlGuard, *more: str) -> None:
     for statement in (*INSIDE, *more):
-        columns = (await guard.judge(statement)).effects.columns
+        columns = (await guard.judge(statement)).columns
         assert [name.rpartition(".")[2] for name, _ in columns] == ["guest"], statement
     assert not (await guard.judge("SELECT id FROM stays")).asks
 
@@ -590,7 +588,7 @@ CREATE TABLE visits(
 
 async def ask_about_what_is_computed(guard: SqlGuard) -> None:
     for statement in ("SELECT low FROM visits", "SELECT id FROM visits WHERE low = 'x'"):
-        columns = (await guard.judge(statement)).effects.columns
+        columns = (await guard.judge(statement)).columns
         assert ("low", ("contact",)) in [(name.rpartition(".")[2], tags) for name, tags in columns], statement
     assert not (await guard.judge("SELECT id, twice FROM visits")).asks
 
@@ -631,5 +629,5 @@ async def agree_with_corpus(guard: SqlGuard, dialect: str) -> None:
             assert case["verdict"] != "run", case["text"]
             continue
         assert verdict.asks == (case["verdict"] == "ask"), case["text"]
-        reached = [name.rpartition(".")[2] for name, _ in verdict.effects.columns]
+        reached = [name.rpartition(".")[2] for name, _ in verdict.columns]
         assert reached == [name.rpartition(".")[2] for name in case.get("columns", [])], case["text"]

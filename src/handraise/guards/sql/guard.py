@@ -32,6 +32,9 @@ _KINDS: Final[dict[StatementKind, str]] = {
 }
 
 
+TaggedColumns = tuple[tuple[str, tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SqlVerdict:
     """Whether a person has to agree, by a statement's effects and its cost."""
@@ -41,6 +44,11 @@ class SqlVerdict:
     """The engine's estimate, if there is one."""
     threshold: int
     """More rows than this need a yes."""
+
+    @property
+    def columns(self) -> TaggedColumns:
+        """The personal columns that it reaches, each with its tags."""
+        return self.effects.columns
 
     @property
     def asks(self) -> bool:
@@ -63,9 +71,6 @@ class SqlVerdict:
             and set(after.functions) <= set(before.functions)
             and (not later.is_costly or (later.rows or 0) <= 2 * (self.rows or 0))
         )
-
-
-TaggedColumns = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) -> TaggedColumns:
