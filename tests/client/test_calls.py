@@ -115,12 +115,12 @@ async def test_nobody_knows_how_a_call_ended_whose_connection_is_lost(
 ) -> None:
     async with host(Server().mcp, revision, [ACCEPT], ledger=ledger) as here:
 
-        async def request() -> None:
+        async def request(*_: object) -> None:
             await here.consent.ask(WHO, revision)
             raise lost
 
         with pytest.raises(type(lost)):
-            await here.client._runner.call("greet", {}, request)
+            await here.client._runner.call("tools/call", request, "greet", {})
     last = (await events_of(ledger))[-1]
     assert (last.kind, last.reasons) == (
         "ambiguous",

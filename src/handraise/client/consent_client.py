@@ -7,9 +7,10 @@ and while the person is in their browser they can say "done" or give up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from opentelemetry.trace import format_trace_id, get_current_span
@@ -105,30 +106,21 @@ class ConsentClient:
         self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
     ) -> Any:
         """Call a tool. After a -32042, ask for what is required and call again."""
-        call_tool = self._client.call_tool
         return await self._runner.call(
-            name, arguments, lambda: call_tool(name, arguments, *args, **options), meta=options.get("meta")
+            "tools/call", self._client.call_tool, name, arguments, *args, **options
         )
 
     async def get_prompt(
         self, name: str, arguments: dict[str, str] | None = None, *args: Any, **options: Any
     ) -> Any:
         """Get a prompt. After a -32042, ask for what is required and try again."""
-        get_prompt = self._client.get_prompt
         return await self._runner.call(
-            name,
-            arguments,
-            lambda: get_prompt(name, arguments, *args, **options),
-            "prompts/get",
-            options.get("meta"),
+            "prompts/get", self._client.get_prompt, name, arguments, *args, **options
         )
 
     async def read_resource(self, uri: str, *args: Any, **options: Any) -> Any:
         """Read a resource. After a -32042, ask for what is required and try again."""
-        read_resource = self._client.read_resource
-        return await self._runner.call(
-            uri, None, lambda: read_resource(uri, *args, **options), "resources/read", options.get("meta")
-        )
+        return await self._runner.call("resources/read", self._client.read_resource, uri, *args, **options)
 
 
 class Connected(Protocol):
@@ -161,14 +153,16 @@ class CallRunner:
 
     async def call(
         self,
-        name: str,
-        arguments: Mapping[str, Any] | None,
-        request: Callable[[], Coroutine[Any, Any, T]],
-        method: str = "tools/call",
-        meta: Any = None,
+        method: str,
+        send: Callable[..., Coroutine[Any, Any, T]],
+        target: Any,
+        *args: Any,
+        **options: Any,
     ) -> T:
-        """Make a call. After a -32042, ask for what is required and make it again. `meta`: the request's `_meta`."""
-        call = HostCall(name, arguments or {}, method, _trace(meta))
+        """Make a call: `send(target, *args, **options)`. After a -32042, ask for what is required and make it again."""
+        arguments = None if method == "resources/read" else next(iter(args), options.get("arguments"))
+        call = HostCall(str(target), arguments or {}, method, _trace(options.get("meta")))
+        request = partial(send, target, *args, **options)
         self._consent.calls.append(call)
         before = CALL.set(call)
         ended: CallEnd | None = None

@@ -73,27 +73,16 @@ class FastMCPConsentClient(Client[Any]):
 
     async def call_tool_mcp(self, name: str, arguments: dict[str, Any], *args: Any, **options: Any) -> Any:
         """Call a tool. After a -32042, ask for what is required and call again."""
-        send = super().call_tool_mcp
-        return await self._runner.call(
-            name, arguments, lambda: send(name, arguments, *args, **options), meta=options.get("meta")
-        )
+        return await self._runner.call("tools/call", super().call_tool_mcp, name, arguments, *args, **options)
 
     async def get_prompt_mcp(
         self, name: str, arguments: dict[str, Any] | None = None, *args: Any, **options: Any
     ) -> Any:
         """Get a prompt. After a -32042, ask for what is required and try again."""
-        send = super().get_prompt_mcp
         return await self._runner.call(
-            name,
-            arguments,
-            lambda: send(name, arguments, *args, **options),
-            "prompts/get",
-            options.get("meta"),
+            "prompts/get", super().get_prompt_mcp, name, arguments, *args, **options
         )
 
     async def read_resource_mcp(self, uri: Any, *args: Any, **options: Any) -> Any:
         """Read a resource. After a -32042, ask for what is required and try again."""
-        send = super().read_resource_mcp
-        return await self._runner.call(
-            str(uri), None, lambda: send(uri, *args, **options), "resources/read", options.get("meta")
-        )
+        return await self._runner.call("resources/read", super().read_resource_mcp, uri, *args, **options)
