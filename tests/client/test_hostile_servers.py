@@ -170,7 +170,7 @@ async def test_a_record_that_breaks_or_a_desk_that_is_gone_is_no_answer(revision
 @pytest.mark.slow
 @pytest.mark.shows("D6")
 async def test_memory_stays_flat_over_bursts() -> None:
-    rounds, gate = Rounds(50, rounds=1), PolicyGate(Policy())
+    rounds, gate = Rounds(100, rounds=1), PolicyGate(Policy())
     async with host(rounds.server, Revision.JULY_2026, [Line("cancel", repeat=True)], gate=gate) as here:  # type: ignore[arg-type]
         held: list[int] = []
         tracemalloc.start()
@@ -183,4 +183,4 @@ async def test_memory_stays_flat_over_bursts() -> None:
             gc.collect()
             held.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-        assert held[-1] - held[1] < 40_000, held
+        assert held[-1] - held[1] < 100_000, held
