@@ -20,7 +20,7 @@ from handraise.errors import OutsideBoundary, SetupError
 from handraise.sdk.adapter import IncomingRequest
 from handraise.sdk.choose import adapter_for
 from handraise.server.ask import ask
-from handraise.server.boundary.files import Files, FolderEntry, Opener, OpenMode, best_opener
+from handraise.server.boundary.files import Files, FolderEntry, OpenMode, best_opener
 from handraise.server.boundary.rootset import Named, RootPath, RootSet, adopt_folders, adopt_uris
 from handraise.server.served import ServedCall, current_call
 
@@ -167,8 +167,7 @@ class Boundary:
 
     A path is absolute, a `file://` URI or, if there is only one root, relative to it. Symbolic links are not followed.
 
-    - `refuse_hard_links`: refuse files with another name, which may be outside.
-    - `opener`: how to open files beneath a folder; by default the best way of the system.
+    `refuse_hard_links`: refuse files with another name, which may be outside.
     """
 
     def __init__(
@@ -177,10 +176,9 @@ class Boundary:
         folders: Iterable[Named] | None = None,
         *,
         refuse_hard_links: bool = False,
-        opener: Opener | None = None,
     ) -> None:
         self._folders = None if folders is None else [_configured(folder) for folder in folders]
-        self._files = Files(opener or best_opener(), refuse_hard_links)
+        self._files = Files(best_opener(), refuse_hard_links)
         self._of_calls: weakref.WeakKeyDictionary[ServedCall, Scope] = weakref.WeakKeyDictionary()
         self._of_connections: weakref.WeakSet[Scope] = weakref.WeakSet()
         self._key = f"handraise.boundary.{id(self)}"
