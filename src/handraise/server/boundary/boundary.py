@@ -24,128 +24,6 @@ from handraise.server.boundary.files import Files, FolderEntry, OpenMode, best_o
 from handraise.server.boundary.rootset import Named, RootPath, RootSet, adopt_folders, adopt_uris
 from handraise.server.served import ServedCall, current_call
 
-Configured = Callable[[], RootSet | None]
-"""Returns the configured roots; None when none are configured."""
-
-_TRIES = 5
-
-
-class Scope:
-    """The roots of one client, read when they are needed and again after a notice that they changed.
-
-    A new set replaces the old one in a single assignment, so no operation sees a mixture.
-    """
-
-    def __init__(self, configured: Configured) -> None:
-        self._configured = configured
-        self._lock = anyio.Lock()
-        self._known: RootSet | None = None
-        self._notices = 0
-
-    def changed(self) -> None:
-        """Forget the roots, because the client said that they changed."""
-        self._notices += 1
-        self._known = None
-
-    async def roots(self) -> RootSet:
-        """The current roots. Files that were opened under other roots stop working."""
-        known = self._known
-        if known is not None:
-            return known
-        async with self._lock:
-            if self._known is None:
-                self._known = known = await self._read()
-                return known
-            return self._known
-
-    async def _read(self) -> RootSet:
-        """Ask the client; again if the roots change meanwhile."""
-        for _ in range(_TRIES):
-            heard, roots = self._notices, await self._ask()
-            if heard == self._notices:
-                return roots
-        return RootSet(unusable=("the client's roots kept changing while they were read",))
-
-    async def _ask(self) -> RootSet:
-        configured = self._configured()
-        if not current_call().can("roots"):
-            return configured or RootSet(unusable=("the client has no roots and the server configures none",))
-        named = adopt_uris(root.uri for root in await ask.roots())
-        return named if configured is None else named & configured
-
-
-Check = Callable[[RootPath], Awaitable[None]]
-"""Raises `OutsideBoundary` when the file is no longer inside."""
-
-_CHUNK = 1 << 20
-
-
-class Handle:
-    """An open file inside the boundary. Every use first checks that it is still inside."""
-
-    def __init__(self, descriptor: int, place: RootPath, check: Check) -> None:
-        self._descriptor: int | None = descriptor
-        self._place = place
-        self._check = check
-
-    async def read(self, size: int = -1) -> bytes:
-        """The next bytes; without a size, the rest."""
-        descriptor = await self._held()
-        if size >= 0:
-            return await anyio.to_thread.run_sync(os.read, descriptor, size)
-        chunks = []
-        while chunk := await anyio.to_thread.run_sync(os.read, descriptor, _CHUNK):
-            chunks.append(chunk)
-            await self._held()
-        return b"".join(chunks)
-
-    async def write(self, data: bytes) -> None:
-        """Write all of this."""
-        left = memoryview(data)
-        while left:
-            descriptor = await self._held()
-            left = left[await anyio.to_thread.run_sync(os.write, descriptor, left[:_CHUNK]) :]
-
-    async def seek(self, offset: int, whence: Literal[0, 1, 2] = os.SEEK_SET) -> int:
-        """Go to another place in the file."""
-        return os.lseek(await self._held(), offset, whence)
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed, by its user or because its root went."""
-        return self._descriptor is None
-
-    async def aclose(self) -> None:
-        """Close it; again does nothing."""
-        self._close()
-
-    async def _held(self) -> int:
-        if self._descriptor is None:
-            raise ValueError("the file is closed")
-        try:
-            await self._check(self._place)
-        except BaseException:
-            self._close()
-            raise
-        if self._descriptor is None:
-            raise ValueError("the file is closed")
-        return self._descriptor
-
-    def _close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._close()
-
-    def __del__(self) -> None:
-        self._close()
-
-
 R = TypeVar("R")
 
 _CHANGED: Final = "notifications/roots/list_changed"
@@ -320,3 +198,125 @@ def _configured(folder: Named) -> Path:
             f"a boundary needs whole paths; {str(folder)!r} depends on where the server was started"
         )
     return path
+
+
+Check = Callable[[RootPath], Awaitable[None]]
+"""Raises `OutsideBoundary` when the file is no longer inside."""
+
+_CHUNK = 1 << 20
+
+
+class Handle:
+    """An open file inside the boundary. Every use first checks that it is still inside."""
+
+    def __init__(self, descriptor: int, place: RootPath, check: Check) -> None:
+        self._descriptor: int | None = descriptor
+        self._place = place
+        self._check = check
+
+    async def read(self, size: int = -1) -> bytes:
+        """The next bytes; without a size, the rest."""
+        descriptor = await self._held()
+        if size >= 0:
+            return await anyio.to_thread.run_sync(os.read, descriptor, size)
+        chunks = []
+        while chunk := await anyio.to_thread.run_sync(os.read, descriptor, _CHUNK):
+            chunks.append(chunk)
+            await self._held()
+        return b"".join(chunks)
+
+    async def write(self, data: bytes) -> None:
+        """Write all of this."""
+        left = memoryview(data)
+        while left:
+            descriptor = await self._held()
+            left = left[await anyio.to_thread.run_sync(os.write, descriptor, left[:_CHUNK]) :]
+
+    async def seek(self, offset: int, whence: Literal[0, 1, 2] = os.SEEK_SET) -> int:
+        """Go to another place in the file."""
+        return os.lseek(await self._held(), offset, whence)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, by its user or because its root went."""
+        return self._descriptor is None
+
+    async def aclose(self) -> None:
+        """Close it; again does nothing."""
+        self._close()
+
+    async def _held(self) -> int:
+        if self._descriptor is None:
+            raise ValueError("the file is closed")
+        try:
+            await self._check(self._place)
+        except BaseException:
+            self._close()
+            raise
+        if self._descriptor is None:
+            raise ValueError("the file is closed")
+        return self._descriptor
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._close()
+
+    def __del__(self) -> None:
+        self._close()
+
+
+Configured = Callable[[], RootSet | None]
+"""Returns the configured roots; None when none are configured."""
+
+_TRIES = 5
+
+
+class Scope:
+    """The roots of one client, read when they are needed and again after a notice that they changed.
+
+    A new set replaces the old one in a single assignment, so no operation sees a mixture.
+    """
+
+    def __init__(self, configured: Configured) -> None:
+        self._configured = configured
+        self._lock = anyio.Lock()
+        self._known: RootSet | None = None
+        self._notices = 0
+
+    def changed(self) -> None:
+        """Forget the roots, because the client said that they changed."""
+        self._notices += 1
+        self._known = None
+
+    async def roots(self) -> RootSet:
+        """The current roots. Files that were opened under other roots stop working."""
+        known = self._known
+        if known is not None:
+            return known
+        async with self._lock:
+            if self._known is None:
+                self._known = known = await self._read()
+                return known
+            return self._known
+
+    async def _read(self) -> RootSet:
+        """Ask the client; again if the roots change meanwhile."""
+        for _ in range(_TRIES):
+            heard, roots = self._notices, await self._ask()
+            if heard == self._notices:
+                return roots
+        return RootSet(unusable=("the client's roots kept changing while they were read",))
+
+    async def _ask(self) -> RootSet:
+        configured = self._configured()
+        if not current_call().can("roots"):
+            return configured or RootSet(unusable=("the client has no roots and the server configures none",))
+        named = adopt_uris(root.uri for root in await ask.roots())
+        return named if configured is None else named & configured
