@@ -96,7 +96,7 @@ _MOST: Final = 64
 
 
 class OpenLinks:
-    """The open links."""
+    """The links that the person opened and that are not finished yet."""
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Event] = {}

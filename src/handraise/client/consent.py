@@ -197,7 +197,7 @@ class Consent:
     async def _agree_again(self, question: UrlQuestion, revision: Revision) -> Decision:
         """Agree to a link that the person agreed to before, so that the call goes on when they are done in the browser.
 
-        The server held the retry for as long as it holds one, and sent the link again. Nothing is opened.
+        The server stopped holding the retry, and sent the link again. Nothing is opened.
         """
         recording = self._recorder.begin(self.waiting_for(question), self._around(revision))
         decision = Decision(Accepted(None), by="agent", reason="the person agreed to this link before")

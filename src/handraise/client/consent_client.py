@@ -146,7 +146,7 @@ class CallRunner:
         self._observer = observer
 
     def serving(self, client: Connected) -> CallRunner:
-        """The same for another client of the server."""
+        """A copy for another client of the same server."""
         other = copy(self)
         other._client = client
         return other

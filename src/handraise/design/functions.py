@@ -104,7 +104,7 @@ def _argument(name: str, identifier: str, rule: object, required: bool) -> Argum
 
 
 def _without_null(rule: dict[str, Any]) -> dict[str, Any]:
-    """The schema of what an optional argument holds when it is there."""
+    """The schema of an optional argument's value, without null."""
     kinds = [kind for kind in rule.get("anyOf", ()) if kind != {"type": "null"}]
     bare = {**rule, **kinds[0]} if len(kinds) == 1 else rule
     left_out = ("anyOf", "default", "title", "examples")

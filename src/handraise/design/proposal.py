@@ -235,12 +235,12 @@ def _parameter(argument: Argument, plan: QuestionPlan) -> str:
 
 
 def _has_default(argument: Argument, plan: QuestionPlan) -> bool:
-    """Whether it keeps its default; the one that is asked about is None until it is known."""
+    """Whether an argument keeps its default. The one that the person is asked for starts as None."""
     return argument is not plan.about and isinstance(argument.default, _PYTHON.get(_plain_type(argument), ()))
 
 
 def _type(argument: Argument, plan: QuestionPlan) -> str:
-    """An argument's type where everything that was asked for is known."""
+    """An argument's type once the person has answered."""
     asked = plan.kind in ("missing_context", "choose_and_confirm") and argument is plan.about
     known = argument.required or asked or _has_default(argument, plan)
     return _plain_type(argument) if known else f"{_plain_type(argument)} | None"

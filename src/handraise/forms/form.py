@@ -246,7 +246,7 @@ class Form(Generic[T_co]):
     def take(self, content: Mapping[str, Value]) -> tuple[T_co | None, tuple[Problem, ...]]:
         """The typed result of an answer that follows all rules, or what the author's own type has against it.
 
-        JSON knows one 2: a 2.0 that answers an integer field becomes the int it is.
+        A 2.0 that answers an integer field becomes the int 2.
         """
         if self._whole is None:
             self._whole = tuple(name for name, rule in self.rules.items() if rule[0] is fits_integer)

@@ -180,7 +180,7 @@ def _headline(traced: TracedMessage) -> str:
 
 
 def _laid_out(value: Any, depth: int, name: str = "", comma: str = "") -> Iterator[tuple[int, str]]:
-    """JSON as people write it: on one line what fits there, with its depth."""
+    """JSON as people write it, each line with its depth. What is short stays on one line."""
     whole = f"{name}{json.dumps(value, ensure_ascii=False)}{comma}"
     if not value or not isinstance(value, dict | list) or 2 * depth + len(whole) <= _WIDTH:
         yield depth, whole
@@ -197,7 +197,7 @@ def _laid_out(value: Any, depth: int, name: str = "", comma: str = "") -> Iterat
 
 
 def _coloured(token: re.Match[str]) -> str:
-    """Names apart from values, and what was masked apart from both. The line is inert: all its escapes are ours."""
+    """Colour names, values and masked values differently. The line is inert: all its escapes are ours."""
     if token["name"] is not None:
         colour = _CYAN
     else:

@@ -70,7 +70,7 @@ class _Tracing:
                 self._lost = True
 
     def end(self) -> None:
-        """Wait for the last lines, not for long."""
+        """Wait up to two seconds for the last lines."""
         with suppress(queue.Full):
             self._chunks.put_nowait(None)
             self._thread.join(_LAST_WORDS)

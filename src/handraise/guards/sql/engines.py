@@ -41,7 +41,8 @@ class Estimate:
     """The engine's estimate of one statement.
 
     - `rows`: the most rows that any step of its plan goes through.
-    - `tables`: the tables in its plan, and `columns` those that the plan says are read, where it says so.
+    - `tables`: the tables in its plan.
+    - `columns`: the columns that the plan says are read; none if it does not say.
     """
 
     rows: int

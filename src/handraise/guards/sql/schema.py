@@ -22,17 +22,17 @@ FieldPath = tuple[str, ...]
 
 
 def fold(name: str) -> str:
-    """One spelling for all names that an engine might treat as equal: rather too many than too few."""
+    """One spelling for names that some engine may treat as equal. In doubt, names are equal."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 
 def exact(name: str) -> str:
-    """One spelling for names that every engine treats as equal: rather too few than too many."""
+    """One spelling for names that every engine treats as equal. In doubt, names differ."""
     return name.lower() if name.isascii() else name
 
 
 def fold_path(path: Iterable[str]) -> FieldPath:
-    """A qualified name in that spelling."""
+    """A qualified name, folded."""
     return tuple(fold(part) for part in path)
 
 
@@ -73,7 +73,7 @@ class Relation:
 
     @cached_property
     def folded(self) -> frozenset[str]:
-        """Its columns, in one spelling."""
+        """Its columns, folded."""
         return frozenset(map(fold, self.columns))
 
 
@@ -96,7 +96,7 @@ class Schema:
 
     @cached_property
     def folded_functions(self) -> frozenset[str]:
-        """The user-defined functions, in one spelling."""
+        """The user-defined functions, folded."""
         return frozenset(map(fold, self.functions))
 
     def named(self, path: FieldPath) -> list[Relation]:

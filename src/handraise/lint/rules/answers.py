@@ -27,7 +27,7 @@ class AnswerFlow:
 
 
 def follow_answer(source: SourceFile, site: QuestionSite) -> AnswerFlow:
-    """The way of an answer through its function."""
+    """Find where a function keeps and reads an answer."""
     whole: ast.AST = site.node
     awaited = False
     while True:
@@ -43,7 +43,7 @@ def follow_answer(source: SourceFile, site: QuestionSite) -> AnswerFlow:
 
 
 def is_looked_at(source: SourceFile, node: ast.AST) -> bool:
-    """Whether an answer is looked at here: matched, compared, tested, passed on. Taking its data is not that."""
+    """Whether this use checks an answer: matches, compares, tests it, or passes it on. Taking its data does not."""
     return reads_data(source, node) is None
 
 
@@ -166,7 +166,7 @@ def _missing_cases(source: SourceFile, statement: ast.Match, wanted: set[str]) -
 
 
 def _goes_on(source: SourceFile, statement: ast.stmt) -> bool:
-    """Whether anything is done behind a statement, in the same block."""
+    """Whether other statements follow this one in its block."""
     parent = source.parents[statement]
     blocks = (getattr(parent, name, []) for name in ("body", "orelse", "finalbody"))
     return any(statement in block and block[-1] is not statement for block in blocks)

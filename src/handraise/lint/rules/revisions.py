@@ -38,7 +38,7 @@ def _run_again(source: SourceFile) -> Iterator[LintMark]:
 
 
 def _interrupted(source: SourceFile, function: Function) -> Iterator[tuple[ast.AST, str]]:
-    """The places where a body stops on 2026-07-28, the last one first, and what that does to what was before."""
+    """Where a body stops on 2026-07-28, last place first, each with what happens to the effects before it."""
     for call in reversed(list(source.calls(function))):
         own = source.function_of(call) is function
         if own and source.last_name(call.func) == "InputRequiredResult":
@@ -63,7 +63,7 @@ def _replayed(source: SourceFile) -> Iterator[LintMark]:
 
 
 def _effect_before(source: SourceFile, function: Function, asking: ast.AST) -> ast.AST | None:
-    """The first thing that a function changes and then goes on to the question."""
+    """The first change after which a function still reaches the question."""
     found = (each for each in effects(source, function) if _leads_to(source, each, asking))
     return min(found, key=position_of, default=None)
 

@@ -171,7 +171,7 @@ class Boundary:
             raise current_call().raisable(error) from None
 
     async def _run(self, roots: RootSet, path: Named, work: Callable[[], R], *, to: Named | None = None) -> R:
-        """Do it in a thread. Errors name the paths as the caller gave them, not the last step of each."""
+        """Run work in a thread. Its errors name the paths as the caller gave them."""
         try:
             return await anyio.to_thread.run_sync(work)
         except OSError as error:
@@ -242,7 +242,7 @@ class Handle:
         return self._descriptor is None
 
     async def aclose(self) -> None:
-        """Close it; again does nothing."""
+        """Close the file. Closing it twice does no harm."""
         self._close()
 
     async def _held(self) -> int:

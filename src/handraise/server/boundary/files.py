@@ -281,7 +281,7 @@ def _require_plain(names: Sequence[str]) -> None:
 
 
 def rename_new(folder: int, name: str, other: int, new: str) -> None:
-    """Rename what is called `name` in a folder to `new` in another. FileExistsError when that name is taken."""
+    """Rename `name` in one folder to `new` in another. FileExistsError when that name is taken."""
     try:
         by_renameat2(folder, name, other, new)
     except OSError as error:
