@@ -8,7 +8,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final
 
-from handraise.lint.rules import answers, forms, revisions, when_to_ask
+from handraise.lint.rules import answers, how_to_ask, when_to_ask
 from handraise.lint.source import LintCheck, LintMark, LintRule, SourceFile
 
 UNREADABLE: Final = "HR001"
@@ -21,9 +21,8 @@ def _nothing(source: SourceFile) -> Iterator[LintMark]:
 
 _CHECKS: Final[Mapping[str, LintCheck]] = {
     UNREADABLE: _nothing,
-    **forms.CHECKS,
+    **how_to_ask.CHECKS,
     **answers.CHECKS,
-    **revisions.CHECKS,
     **when_to_ask.CHECKS,
 }
 _WORDS: Final = tomllib.loads(files(__name__).joinpath("rules.toml").read_text(encoding="utf-8"))
