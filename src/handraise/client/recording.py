@@ -38,9 +38,8 @@ _NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 class HostRecord:
     """The record of one question, which ends with its call, if that is known. Without a ledger it writes nothing."""
 
-    def __init__(self, trail: Trail | None = None, refusals: Refusals | None = None) -> None:
-        self._trail = trail
-        self._refusals = refusals
+    def __init__(self, written: tuple[Trail, Refusals] | None = None) -> None:
+        self._written = written
         self._showing: asyncio.Future[None] | None = None
 
     async def asked(self) -> None:
@@ -53,8 +52,9 @@ class HostRecord:
 
     async def refused(self, reasons: tuple[str, ...]) -> None:
         """The policy keeps it from the desks."""
-        if self._trail is not None and self._refusals is not None:
-            await self._refusals.record(self._trail.about, self._trail.refused, reasons)
+        if self._written is not None:
+            trail, refusals = self._written
+            await refusals.record(trail.about, trail.refused, reasons)
 
     async def decided(self, decision: Decision) -> None:
         """It has been decided."""
@@ -91,13 +91,16 @@ class HostRecord:
         self._write_soon(partial(_used, ended))
 
     async def _write(self, events: Callable[[Trail], list[Record]]) -> None:
-        if self._trail is not None and self._refusals is not None:
-            await self._refusals.ledger.record(*events(self._trail))
+        if self._written is not None:
+            trail, refusals = self._written
+            await refusals.ledger.record(*events(trail))
 
     def _write_soon(self, events: Callable[[Trail], list[Record]]) -> asyncio.Future[None] | None:
-        if self._trail is None or self._refusals is None or not (records := events(self._trail)):
+        if self._written is None:
             return None
-        return self._refusals.ledger.record_soon(*records)
+        trail, refusals = self._written
+        records = events(trail)
+        return refusals.ledger.record_soon(*records) if records else None
 
 
 def _decided(decision: Decision, trail: Trail) -> list[Record]:
@@ -175,7 +178,7 @@ class HostRecorder:
         known = around.revision or Revision.JULY_2026
         told = shown_question(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
         until: Literal["decided", "used"] = "decided" if about.request is None else "used"
-        return HostRecord(ledger.trail(f"q_{waiting.id}", about, told, until=until), self._refusals)
+        return HostRecord((ledger.trail(f"q_{waiting.id}", about, told, until=until), self._refusals))
 
     async def unreadable(self, around: Circumstances, reason: str) -> None:
         """Record a question that could not be parsed, or that nobody here can be asked."""
@@ -193,7 +196,7 @@ class HostRecorder:
         if self._refusals is None:
             return HostRecord()
         ledger = self._refusals.ledger
-        return HostRecord(ledger.trail(ledger.new_question(), around.about(), None), self._refusals)
+        return HostRecord((ledger.trail(ledger.new_question(), around.about(), None), self._refusals))
 
     async def aclose(self) -> None:
         """Record pending counts of refusals."""
