@@ -1,4 +1,4 @@
-"""How a call ended is joined in the ledger to what the person said yes to in it."""
+"""How a call ended is joined in the ledger to what the person said yes to in it; and the links that they went to."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from mcp_types import CONNECTION_CLOSED
 from tests.client.hosts import host
 
 from handraise import Handraise, ask
-from handraise.client.calls import HostCall
+from handraise.client.calls import HostCall, OpenLinks
+from handraise.client.recording import HostRecord
 from handraise.desks.scripted import Line
 from handraise.forms import Form, Text
 from handraise.ledger import Ledger, LedgerEvent
 from handraise.ledger.events import CallEnd
-from handraise.questions import FormQuestion
+from handraise.questions import FormQuestion, UrlQuestion
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.shows("G2", "G7")]
@@ -114,12 +115,12 @@ async def test_nobody_knows_how_a_call_ended_whose_connection_is_lost(
 ) -> None:
     async with host(Server().mcp, revision, [ACCEPT], ledger=ledger) as here:
 
-        async def request() -> None:
+        async def request(*_: object) -> None:
             await here.consent.ask(WHO, revision)
             raise lost
 
         with pytest.raises(type(lost)):
-            await here.client._asking.call("greet", {}, request)
+            await here.client._runner.call("tools/call", request, "greet", {})
     last = (await events_of(ledger))[-1]
     assert (last.kind, last.reasons) == (
         "ambiguous",
@@ -174,3 +175,44 @@ def test_a_yes_is_told_of_once_and_one_that_comes_late_as_unknown() -> None:
     call.end(None)
     call.join(late)  # type: ignore[arg-type]
     assert (early.told, late.told) == (["result"], [None])
+
+
+def link(id: str) -> UrlQuestion:
+    return UrlQuestion("Set it up", "https://notes.example.com/setup", elicitation_id=id)
+
+
+class Counting(HostRecord):
+    """A record that counts how often its question was finished."""
+
+    completions = 0
+
+    async def completed(self) -> None:
+        self.completions += 1
+
+
+def test_who_waits_for_a_link_hears_of_it_and_of_no_other() -> None:
+    flows = OpenLinks()
+    this, other = flows.expect(link("this")), flows.expect(link("other"))
+    flows.noticed("this")
+    flows.noticed("nobody was asked about it")
+    assert (this.is_set(), other.is_set()) == (True, False)
+    for id in ("this", "other"):
+        flows.forget(link(id))
+    assert len(flows) == 0
+
+
+async def test_a_link_is_finished_once() -> None:
+    flows, record = OpenLinks(), Counting()
+    flows.opened(link("this"), record)
+    for _ in range(2):
+        await flows.completed(link("this"))
+    assert record.completions == 1
+
+
+async def test_links_that_nobody_finishes_make_room() -> None:
+    flows, records = OpenLinks(), [Counting() for _ in range(65)]
+    for number, record in enumerate(records):
+        flows.opened(link(str(number)), record)
+    for number in range(65):
+        await flows.completed(link(str(number)))
+    assert [record.completions for record in records] == [0] + 64 * [1]

@@ -174,7 +174,7 @@ async def test_memory_stays_flat_over_bursts() -> None:
     async with host(rounds.server, Revision.JULY_2026, [Line("cancel", repeat=True)], gate=gate) as here:  # type: ignore[arg-type]
         held: list[int] = []
         tracemalloc.start()
-        for _ in range(5):
+        for _ in range(4):
             rounds.responses.clear()
             await here.client.call_tool("go")
             rounds.responses.clear()

@@ -17,8 +17,8 @@ from tests.waiting import until
 
 from handraise import Handraise, ask
 from handraise.client import Consent
-from handraise.client.browsing import finish_in_browser
 from handraise.client.calls import CALL, HostCall
+from handraise.client.consent_client import finish_in_browser
 from handraise.client.recording import MOST_REFUSALS, Circumstances, HostRecorder, Refusals
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line
@@ -209,8 +209,8 @@ async def test_the_number_of_refusals_is_recorded_when_the_minute_is_over(ledger
     async def numbered(many: int) -> list[int | None]:
         """The numbers of all events, once so many of them have one."""
         async with asyncio.timeout(60):
-            while len(numbers(found := await events_of(ledger))) < many:
-                pass
+            while len(numbers(found := await events_of(ledger))) < many:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         return [event.count for event in found]
 
     await refuse(5)

@@ -240,7 +240,7 @@ def test_a_folder_that_was_swapped_for_a_link_is_not_exposed(notes: Path, tmp_pa
     notes.rmdir()
     notes.symlink_to(secret)
     assert roots.exposed() == ()
-    assert roots.look()
+    assert roots.check()
 
 
 @pytest.mark.shows("B1")

@@ -1,8 +1,9 @@
-"""A tool from its function: what the signature and the file say."""
+"""A tool from its function, and names for the code that is proposed."""
 
 from __future__ import annotations
 import __future__
 
+import keyword
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.design import project
 
 from handraise.design import load_function, tool_of_function
+from handraise.design.functions import identifier, identifiers
 from handraise.errors import UsageError
 from handraise.forms import Choice, Flag, Text
 
@@ -79,3 +81,28 @@ def test_a_module_that_cannot_be_imported_is_wrong_use(text: str, tmp_path: Path
     (tmp_path / f"{name}.py").write_text(text)
     with pytest.raises(UsageError, match="cannot be imported"):
         load_function(f"{name}.py:send", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("title", "title"),
+        ("noteTitle", "note_title"),
+        ("send-mail", "send_mail"),
+        ("from", "from_"),
+        ("found", "found_"),
+        ("2fast", "fast"),
+        ("2from", "from_"),
+        ("タイトル", "value"),
+        ("߀", "value"),
+        ("x(): import os #", "x_import_os"),
+    ],
+)
+def test_a_name_becomes_an_identifier(name: str, made: str) -> None:
+    assert identifier(name) == made
+    assert made.isidentifier()
+    assert not keyword.iskeyword(made)
+
+
+def test_names_that_would_be_the_same_are_told_apart() -> None:
+    assert list(identifiers(["é", "ü", "title", "Title"]).values()) == ["value", "value2", "title", "title2"]

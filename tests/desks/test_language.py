@@ -23,6 +23,7 @@ from handraise.desks.language import (
 from handraise.desks.passkeys import INSTALL
 from handraise.desks.web import desk as web
 from handraise.forms import Integer, Number, Text
+from handraise.forms.formats import FORMATS, Format
 from handraise.gateway import shared_desk as shared
 from handraise.pages import site as pages
 from handraise.pages.oauth import account, sign_in
@@ -181,6 +182,13 @@ def test_every_reason_of_a_link_every_kind_of_secret_and_every_refusal_has_its_g
     sentences += [INSTALL, web.ADD_FIRST, shared.ADD_FIRST, shared.ASK_FOR_LINK, pages.NOTHING, pages.STALE]
     sentences += [sign_in.NOTHING, sign_in.ELSEWHERE, sign_in.NOBODY, sign_in.NOT_NOW, account.ELSEWHERE]
     assert [each for each in sentences if GERMAN.sentence(each) == each] == []
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN])
+def test_every_text_format_has_its_words(format_: Format, language: Language) -> None:
+    assert language(f"problem_{format_}")
+    assert not FORMATS[format_].needs_hint or language(f"hint_{format_}")
 
 
 @pytest.mark.parametrize("package", ["handraise.desks.web", "handraise.pages"])

@@ -21,7 +21,7 @@ from handraise.display import UntrustedText
 from handraise.forms import Choice, Flag, Form, Integer, Text, dump_form, parse_form
 from handraise.guards import Guard
 from handraise.guards.decide import MISTYPED
-from handraise.guards.sql.effects import SqlAction
+from handraise.guards.sql.effects import SqlAction, SqlEffects
 from handraise.guards.sql.guard import SqlVerdict
 from handraise.guards.sql.guard import message as sql_message
 from handraise.questions import (
@@ -282,13 +282,11 @@ def test_a_guard_inside_a_server_speaks_german_and_stays_the_server_s_words() ->
 
 
 def test_a_guard_before_sql_speaks_german_and_changes_nothing_in_the_statement() -> None:
-    verdict = SqlVerdict(
-        frozenset({"write", "definition", "outside"}),
-        2,
+    effects = SqlEffects(
+        ("write", "definition"),
         (("people.email", ("contact",)),),
+        frozenset(),
         ("leak",),
-        2_000_000,
-        1_000_000,
         (
             SqlAction("write", "DELETE FROM", "people"),
             SqlAction("definition", "DROP TABLE", "old"),
@@ -298,7 +296,9 @@ def test_a_guard_before_sql_speaks_german_and_changes_nothing_in_the_statement()
         ("DELETE FROM people WHERE name = '\nIt has 2 statements.\n'", "DROP TABLE old"),
         20,
     )
-    for each in (verdict, replace(verdict, statements=1, rows=None), replace(verdict, rows=1)):
+    verdict = SqlVerdict(effects, 2_000_000, 1_000_000)
+    one = SqlVerdict(replace(effects, kinds=("write",)), None, 1_000_000)
+    for each in (verdict, one, replace(verdict, rows=1)):
         form = Form.by_hand(Flag("answer", title="Run it?"))
         question = FormQuestion(sql_message(each, "x" * 1234), form, hints=QuestionHints(guard=True))
         shown = present(replace(form_question(), question=question), GERMAN)

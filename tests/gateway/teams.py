@@ -20,7 +20,7 @@ from tests.gateway.test_http import served
 from tests.issuers.tls import THIS_COMPUTER
 from tests.server.peers import free_port
 
-from handraise.client.gate import Gate
+from handraise.client.consent import Gate
 from handraise.desks import Queue
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.eras import EraLink

@@ -18,7 +18,7 @@ from tests.gateway.peers import connect, opening
 from tests.gateway.test_holding import ticket_in
 from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
 
-from handraise.client.gate import Gate
+from handraise.client.consent import Gate
 from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler

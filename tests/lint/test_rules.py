@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handraise.lint import RULES, LintRule, lint_text
+from handraise.lint.rules import UNREADABLE, answers, how_to_ask, when_to_ask
 
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 
@@ -24,6 +25,11 @@ def test_what_it_says_are_sentences(rule: LintRule) -> None:
     for text in (rule.sentence, rule.why, rule.fix):
         assert text.endswith("."), text
     assert rule.sentence.count(".") - rule.sentence.count("ctx.") - rule.sentence.count("session.") == 1
+
+
+def test_every_check_has_its_words() -> None:
+    checks = answers.CHECKS.keys() | how_to_ask.CHECKS.keys() | when_to_ask.CHECKS.keys()
+    assert RULES.keys() == checks | {UNREADABLE}
 
 
 def test_codes_are_in_order() -> None:

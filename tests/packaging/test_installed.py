@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from tests.docs.named import named_commands
 from tests.docs.snippets import blocks_run_by, commands, pages
+from tests.packaging.conftest import made_once
 from tests.strangers.programs import PACKAGES
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +102,8 @@ def run(python: Path, source: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install(wheel, tmp_path_factory.mktemp("bare"))
+    folder = made_once(tmp_path_factory, "bare", lambda folder: install(wheel, folder))
+    return folder / "environment" / "bin" / "python"
 
 
 def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:

@@ -41,7 +41,7 @@ def trace(
     """
     from handraise.cli.common import report_errors, wants_colour
     from handraise.trace import Trace
-    from handraise.trace.relay import relay
+    from handraise.trace.messages import relay
 
     command = context.obj or ()
     if not command:

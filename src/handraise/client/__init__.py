@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from handraise.client.consent import Consent
-    from handraise.client.guarded import ConsentClient
+    from handraise.client.consent_client import ConsentClient
     from handraise.client.roots import Roots
 
 __all__ = ["Consent", "ConsentClient", "Roots"]
 
-_HOMES = {"Consent": "consent", "ConsentClient": "guarded", "Roots": "roots"}
+_HOMES = {"Consent": "consent", "ConsentClient": "consent_client", "Roots": "roots"}
 
 
 def __getattr__(name: str) -> Any:

@@ -48,11 +48,11 @@ class HostCall:
     over: bool = False
     _accepted: list[HostRecord] = field(default_factory=list)
     """The records of accepted questions, to be joined to the end of the call."""
-    told: tuple[str, Mapping[str, Any]] = field(init=False)
+    shown: tuple[str, Mapping[str, Any]] = field(init=False)
     """The call as a desk shows it; one object for all its questions."""
 
     def __post_init__(self) -> None:
-        self.told = (self.name, self.arguments)
+        self.shown = (self.name, self.arguments)
 
     def may_resend(self, question: UrlQuestion) -> bool:
         """Whether this is a link that the person agreed to, which the server sends again because they are not done."""
@@ -87,8 +87,8 @@ def asking_call(under_way: Sequence[HostCall]) -> HostCall | None:
 def cause_of(under_way: Sequence[HostCall]) -> Cause | None:
     """The call that asks; if unknown, all candidates."""
     if (call := asking_call(under_way)) is not None:
-        return Cause((call.told,), method=call.method, call_id=call.id)
-    return Cause(tuple(call.told for call in under_way), certain=False) if under_way else None
+        return Cause((call.shown,), method=call.method, call_id=call.id)
+    return Cause(tuple(call.shown for call in under_way), certain=False) if under_way else None
 
 
 _MOST: Final = 64
@@ -96,7 +96,7 @@ _MOST: Final = 64
 
 
 class OpenLinks:
-    """The open links."""
+    """The links that the person opened and that are not finished yet."""
 
     def __init__(self) -> None:
         self._expected: dict[str, asyncio.Event] = {}

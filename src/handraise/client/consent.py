@@ -13,40 +13,29 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from handraise.client.answers import checked, dump_as_answer
 from handraise.client.calls import HostCall, OpenLinks, asking_call, cause_of
-from handraise.client.gate import Desks, Gate
-from handraise.client.recording import (
-    ASKER_ENDED,
-    Circumstances,
-    HostRecord,
-    HostRecorder,
-)
+from handraise.client.recording import ASKER_ENDED, Circumstances, HostRecord, HostRecorder
 from handraise.client.roots import Folders, Roots, ask_about
 from handraise.desks import Decision, Waiting
+from handraise.desks.waiting import Decider, lacks_passkey, noting_no
 from handraise.errors import HandraiseError, WireError
-from handraise.forms import DEFAULT_LIMITS, SIZE_RULES, Limits
-from handraise.questions import (
-    Accepted,
-    Cancelled,
-    FormQuestion,
-    Origin,
-    Person,
-    Question,
-    UrlQuestion,
-)
+from handraise.forms import DEFAULT_LIMITS, SIZE_RULES, Limits, check_answer
+from handraise.questions import Accepted, Cancelled, FormQuestion, Origin, Person, Question, UrlQuestion
 from handraise.revisions import Revision
 from handraise.sdk.client import dumped, elicit_result, error_data, revision_of, roots_result
-from handraise.secrets import SecretFinding, judge_form
-from handraise.urls import Inspection, inspect_url
+from handraise.secrets import SecretFinding, judge_form, scan_answer
+from handraise.urls import inspect_url
 from handraise.wire import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     Capabilities,
     RefusalCode,
+    WireAnswer,
+    dump_answer,
     dump_capabilities,
+    dump_refusal,
     parse_question,
     shorter_deadline,
     undeclared_mode,
@@ -65,6 +54,34 @@ _REFUSED = "the policy refused it"
 _ELSEWHERE = "the client took it further, and its answer is not heard here"
 _NO_PASSKEY = "accepting it needs the person's passkey, and the client takes it further without one"
 _NO_ROOTS = "Roots are not supported here."
+
+
+class Desks(Protocol):
+    """Where a person is asked: the queue behind our desks, or another dialog."""
+
+    async def put(self, waiting: Waiting) -> Decision:
+        """Ask a question and wait for the decision."""
+        ...
+
+    async def join(self, question_id: str) -> Decision | None:
+        """Wait for the decision about a waiting question; None when it is gone."""
+        ...
+
+    def tell(self, waiting: Waiting, decision: Decision) -> None:
+        """Show a question that was decided without waiting."""
+        ...
+
+
+class Gate(Protocol):
+    """Decides whether a question may reach the desk, and learns how it ended."""
+
+    def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
+        """Judge a question by the rules and the limits."""
+        ...
+
+    def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
+        """Take note of a decision: quiet time after a decline, a person's own rule."""
+        ...
 
 
 class Consent:
@@ -166,7 +183,7 @@ class Consent:
     async def _agree_again(self, question: UrlQuestion, revision: Revision) -> Decision:
         """Agree to a link that the person agreed to before, so that the call goes on when they are done in the browser.
 
-        The server held the retry for as long as it holds one, and sent the link again. Nothing is opened.
+        The server stopped holding the retry, and sent the link again. Nothing is opened.
         """
         recording = self._recorder.begin(self.waiting_for(question), self._around(revision))
         decision = Decision(Accepted(None), by="agent", reason="the person agreed to this link before")
@@ -190,12 +207,7 @@ class Consent:
         return roots_result(self.roots.exposed())
 
     async def ask(
-        self,
-        question: Question,
-        revision: Revision | None = None,
-        *,
-        ours: bool = False,
-        guard: bool = False,
+        self, question: Question, revision: Revision | None = None, *, ours: bool = False, guard: bool = False
     ) -> Decision:
         """Decide a question: by the policy, or by the person at a desk.
 
@@ -336,7 +348,11 @@ class Consent:
             person=self.person,
             cause=cause_of(self.calls),
             secrets=_secrets_asked_for(question, call),
-            link=self._inspect(question.url) if isinstance(question, UrlQuestion) else None,
+            link=(
+                inspect_url(question.url, transport=self._transport, server_host=self._server_host)
+                if isinstance(question, UrlQuestion)
+                else None
+            ),
             asked_at=now,
             deadline=shorter_deadline(
                 None if self._timeout is None else now + self._timeout, question.hints, now
@@ -353,9 +369,6 @@ class Consent:
         if isinstance(decision.answer, Accepted):
             await self.flows.completed(question)
         return isinstance(decision.answer, Accepted)
-
-    def _inspect(self, url: str) -> Inspection:
-        return inspect_url(url, transport=self._transport, server_host=self._server_host)
 
 
 def _secrets_asked_for(question: Question, call: HostCall | None) -> tuple[SecretFinding, ...]:
@@ -375,3 +388,47 @@ def _refusal_of(rules: tuple[str, ...]) -> RefusalCode:
         if any(rule.startswith(prefix) for rule in rules):
             return code
     return "policy"
+
+
+_UNUSED_PASSKEY: Final = "it needs a passkey, and none was used"
+
+
+def checked(waiting: Waiting, decision: Decision) -> Decision:
+    """The decision, or a cancel if it must not leave, whatever desk it came from."""
+    if lacks_passkey(waiting, decision):
+        return _kept_back(decision, "policy", _UNUSED_PASSKEY)
+    decision = noting_no(waiting, decision)
+    question, answer = waiting.question, decision.answer
+    if not isinstance(question, FormQuestion) or not isinstance(answer, Accepted):
+        return decision
+    content = answer.data or {}
+    if check_answer(question.form, content):
+        return _kept_back(decision, "agent", "the answer did not fit the form")
+    if any(finding.tier == 1 for finding in scan_answer(content, question.form, question.message)):
+        return _kept_back(decision, "policy", "the answer held a secret")
+    return decision
+
+
+def _kept_back(decision: Decision, by: Decider, reason: str) -> Decision:
+    return Decision(Cancelled(), by=by, desk=decision.desk, reason=reason, refusal="answer")
+
+
+def dump_unshown(error: WireError) -> dict[str, Any]:
+    """The answer for a question that was not shown. If it was too large, our own servers learn why."""
+    dumped = dump_answer(WireAnswer("cancel"))
+    return {**dumped, "_meta": dump_refusal("size")} if error.rule in SIZE_RULES else dumped
+
+
+def dump_unasked() -> dict[str, Any]:
+    """The answer when no desk is available."""
+    return {**dump_answer(WireAnswer("cancel")), "_meta": dump_refusal("no_desk")}
+
+
+def dump_as_answer(decision: Decision) -> dict[str, Any]:
+    """A decision as the answer for the server."""
+    answer = decision.answer
+    content = answer.data if isinstance(answer, Accepted) else None
+    dumped = dump_answer(WireAnswer(answer.action, content))
+    if decision.refusal is not None and isinstance(answer, Cancelled):
+        dumped["_meta"] = dump_refusal(decision.refusal)
+    return dumped

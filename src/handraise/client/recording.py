@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from handraise.desks import Cause, Decision, Waiting
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from handraise.calls.ledger_tables import Record
     from handraise.ledger import Ledger
     from handraise.ledger.events import CallEnd, ClientRecord, EventContext, RequestRecord
+    from handraise.ledger.trail import Trail
 
 
 ASKER_ENDED: Final = "the asker ended while it was asking"
@@ -34,37 +36,95 @@ _NOT_KNOWN: Final = "how the call ended that used the answer is not known"
 
 
 class HostRecord:
-    """The record of one question. For a host without a ledger it does nothing."""
+    """The record of one question, which ends with its call, if that is known. Without a ledger it writes nothing."""
+
+    def __init__(self, written: tuple[Trail, Refusals] | None = None) -> None:
+        self._written = written
+        self._showing: asyncio.Future[None] | None = None
 
     async def asked(self) -> None:
         """It goes to a desk."""
+        await self._write(lambda trail: [trail.asked()])
 
     def shown(self) -> None:
         """A desk displays it."""
+        self._showing = self._write_soon(lambda trail: [trail.shown()])
 
     async def refused(self, reasons: tuple[str, ...]) -> None:
         """The policy keeps it from the desks."""
+        if self._written is not None:
+            trail, refusals = self._written
+            await refusals.record(trail.about, trail.refused, reasons)
 
     async def decided(self, decision: Decision) -> None:
         """It has been decided."""
+        if self._showing is not None:
+            await self._showing
+        await self._write(partial(_decided, decision))
 
     async def passed_on(self, why: str) -> None:
         """Somebody else shows it; its answer does not pass through here."""
+        await self._write(lambda trail: [trail.asked(), trail.withdrawn(why)])
 
     def withdrawn(self) -> None:
         """Its asker went away. Written in the background, because the call is over."""
+        self._write_soon(lambda trail: [trail.withdrawn("the asker went away")])
 
     def ambiguous(self) -> None:
         """Its asker ended while it was asking. Written in the background."""
+        self._write_soon(lambda trail: [trail.ambiguous(ASKER_ENDED)])
+
+    async def unasked(self) -> None:
+        """An answer came to a question that was not asked here."""
+        await self._write(lambda trail: [trail.ambiguous(_UNASKED)])
 
     async def failed(self, reason: str) -> None:
         """It came to nothing."""
+        await self._write(lambda trail: [trail.failed(reason)])
 
     async def completed(self) -> None:
         """Its link is finished."""
+        await self._write(lambda trail: [trail.completed()])
 
     def used(self, ended: CallEnd | None) -> None:
         """The call that it was accepted in is over; None: unknown how. Written in the background."""
+        self._write_soon(partial(_used, ended))
+
+    async def _write(self, events: Callable[[Trail], list[Record]]) -> None:
+        if self._written is not None:
+            trail, refusals = self._written
+            await refusals.ledger.record(*events(trail))
+
+    def _write_soon(self, events: Callable[[Trail], list[Record]]) -> asyncio.Future[None] | None:
+        if self._written is None:
+            return None
+        trail, refusals = self._written
+        records = events(trail)
+        return refusals.ledger.record_soon(*records) if records else None
+
+
+def _decided(decision: Decision, trail: Trail) -> list[Record]:
+    if decision.by == "timeout":
+        return [trail.expired()]
+    answer = decision.answer
+    decided = trail.decided(
+        answer.action,
+        decision.by,
+        content=answer.data if isinstance(answer, Accepted) else None,
+        edited=decision.edited,
+        reasons=(decision.reason,) if decision.reason else (),
+        passkey=decision.passkey is not None,
+        said_no=decision.said_no,
+    )
+    # A link that could not be opened is a cancel.
+    went = isinstance(answer, Accepted) and trail.about.mode == "url"
+    return [decided, trail.opened()] if went else [decided]
+
+
+def _used(ended: CallEnd | None, trail: Trail) -> list[Record]:
+    if (request := trail.about.request) is None:
+        return []
+    return [trail.ambiguous(_NOT_KNOWN) if ended is None else trail.used(request, ended)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,102 +159,44 @@ class Circumstances:
         )
 
 
-class InLedger(HostRecord):
-    """The record of one question in a ledger. It ends with its call, if that is known."""
-
-    def __init__(self, ledger: Ledger, waiting: Waiting, around: Circumstances, refusals: Refusals) -> None:
-        from handraise.ledger.trail import shown_question
-
-        about = around.about(_request(ledger, waiting.cause), waiting.question.mode)
-        known = around.revision or Revision.JULY_2026
-        told = shown_question(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
-        self._ledger = ledger
-        self._refusals = refusals
-        self._trail = ledger.trail(
-            f"q_{waiting.id}", about, told, until="decided" if about.request is None else "used"
-        )
-        self._showing: asyncio.Future[None] | None = None
-
-    async def asked(self) -> None:
-        await self._ledger.record(self._trail.asked())
-
-    def shown(self) -> None:
-        self._showing = self._ledger.record_soon(self._trail.shown())
-
-    async def refused(self, reasons: tuple[str, ...]) -> None:
-        await self._refusals.record(self._trail.about, self._trail.refused, reasons)
-
-    async def decided(self, decision: Decision) -> None:
-        if self._showing is not None:
-            await self._showing
-        if decision.by == "timeout":
-            await self._ledger.record(self._trail.expired())
-            return
-        answer = decision.answer
-        records = [
-            self._trail.decided(
-                answer.action,
-                decision.by,
-                content=answer.data if isinstance(answer, Accepted) else None,
-                edited=decision.edited,
-                reasons=(decision.reason,) if decision.reason else (),
-                passkey=decision.passkey is not None,
-                said_no=decision.said_no,
-            )
-        ]
-        if isinstance(answer, Accepted) and self._trail.about.mode == "url":
-            records.append(self._trail.opened())  # a link that could not be opened is a cancel
-        await self._ledger.record(*records)
-
-    async def passed_on(self, why: str) -> None:
-        await self._ledger.record(self._trail.asked(), self._trail.withdrawn(why))
-
-    def withdrawn(self) -> None:
-        self._ledger.record_soon(self._trail.withdrawn("the asker went away"))
-
-    def ambiguous(self) -> None:
-        self._ledger.record_soon(self._trail.ambiguous(ASKER_ENDED))
-
-    async def failed(self, reason: str) -> None:
-        await self._ledger.record(self._trail.failed(reason))
-
-    async def completed(self) -> None:
-        await self._ledger.record(self._trail.completed())
-
-    def used(self, ended: CallEnd | None) -> None:
-        if (request := self._trail.about.request) is not None:
-            over = self._trail.ambiguous(_NOT_KNOWN) if ended is None else self._trail.used(request, ended)
-            self._ledger.record_soon(over)
-
-
 class HostRecorder:
     """Records the questions of a host, if it has a ledger."""
 
     def __init__(self, ledger: Ledger | None) -> None:
-        self._ledger = ledger
         self._refusals = None if ledger is None else Refusals(ledger)
         self.refused_for = ""
         """The reason of the last refusal. It is logged once."""
 
     def begin(self, waiting: Waiting, around: Circumstances) -> HostRecord:
         """The record of a question."""
-        if self._ledger is None or self._refusals is None:
+        if self._refusals is None:
             return HostRecord()
-        return InLedger(self._ledger, waiting, around, self._refusals)
+        from handraise.ledger.trail import shown_question
+
+        ledger = self._refusals.ledger
+        about = around.about(_request(ledger, waiting.cause), waiting.question.mode)
+        known = around.revision or Revision.JULY_2026
+        told = shown_question(waiting.question, known, secrets=waiting.secrets, link=waiting.link)
+        until: Literal["decided", "used"] = "decided" if about.request is None else "used"
+        return HostRecord((ledger.trail(f"q_{waiting.id}", about, told, until=until), self._refusals))
 
     async def unreadable(self, around: Circumstances, reason: str) -> None:
         """Record a question that could not be parsed, or that nobody here can be asked."""
-        if self._ledger is not None and self._refusals is not None:
-            trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
-            await self._refusals.record(trail.about, trail.refused, (reason,))
+        await self._unnamed(around).refused((reason,))
 
     async def unasked(self, around: Circumstances, *, passes: bool) -> None:
         """Record an answer to a question that was not asked here. It is unknown who gave it."""
-        if self._ledger is not None and passes:
-            trail = self._ledger.trail(self._ledger.new_question(), around.about(), None)
-            await self._ledger.record(trail.ambiguous(_UNASKED))
+        if passes:
+            await self._unnamed(around).unasked()
         else:
             await self.unreadable(around, _UNASKED)
+
+    def _unnamed(self, around: Circumstances) -> HostRecord:
+        """The record of a question of which only the context is known."""
+        if self._refusals is None:
+            return HostRecord()
+        ledger = self._refusals.ledger
+        return HostRecord((ledger.trail(ledger.new_question(), around.about(), None), self._refusals))
 
     async def aclose(self) -> None:
         """Record pending counts of refusals."""
@@ -217,7 +219,7 @@ class Refusals:
     """Records the first refusals of a server each, and the others as a number."""
 
     def __init__(self, ledger: Ledger, *, most: int = MOST_REFUSALS, period: float = PERIOD) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._most = most
         self._length = period
         self._periods: dict[object, _Period] = {}
@@ -241,7 +243,7 @@ class Refusals:
             return
         period.recorded += 1
         last = (_COUNTED,) if period.recorded == self._most else ()
-        await self._ledger.record(refused((*reasons, *last)))
+        await self.ledger.record(refused((*reasons, *last)))
 
     async def aclose(self) -> None:
         """Record all pending counts."""
@@ -250,7 +252,7 @@ class Refusals:
         numbers = [self._number(period) for period in self._periods.values() if period.counted]
         self._periods.clear()
         if numbers:
-            await self._ledger.record(*numbers)
+            await self.ledger.record(*numbers)
 
     def _later(self, key: object) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(self._length, self._end, key)
@@ -259,11 +261,11 @@ class Refusals:
         """End a period. While refusals continue, they are only counted."""
         period = self._periods.pop(key)
         if period.counted:
-            self._ledger.record_soon(self._number(period))
+            self.ledger.record_soon(self._number(period))
             self._periods[key] = _Period(period.about, self._later(key), recorded=self._most)
 
     def _number(self, period: _Period) -> Record:
-        trail = self._ledger.trail(self._ledger.new_question(), replace(period.about, request=None), None)
+        trail = self.ledger.trail(self.ledger.new_question(), replace(period.about, request=None), None)
         return trail.refused((_MORE.format(f"{period.counted:,}"), *period.reasons), count=period.counted)
 
 

@@ -33,7 +33,7 @@ class Roots:
         self._agreed: dict[Path, bool] = {}
         self._seen: tuple[Path, ...] = ()
         self.change(folders, allowed=allowed)
-        self.look()
+        self.check()
 
     def change(self, folders: Folders, *, allowed: bool = False) -> None:
         """Change the folders. Decisions about those that stay are kept."""
@@ -41,7 +41,7 @@ class Roots:
         self._folders = chosen
         self._agreed = {folder: True for folder in chosen if allowed or self._agreed.get(folder)}
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Check which folders can be read now; True when that changed."""
         before, self._seen = self._seen, tuple(folder for folder in self._folders if _reachable(folder))
         return before != self._seen

@@ -15,7 +15,7 @@ ProposalKind = Literal[
 ]
 Why = Literal["loop", "read_only", "asks_already", "prose", "validation"]
 
-CONTEXT: Final = frozenset(
+_CONTEXT: Final = frozenset(
     {
         "timezone", "tz", "locale", "language", "currency", "account", "repository", "repo", "project",
         "workspace", "environment", "region", "calendar", "branch", "tenant",
@@ -170,18 +170,23 @@ def _context_of(subject: ToolDescription) -> Argument | None:
         (
             each
             for each in subject.arguments
-            if not each.required and isinstance(each.field, Text | Choice) and _named(each, CONTEXT)
+            if not each.required and isinstance(each.field, Text | Choice) and _named(each, _CONTEXT)
         ),
         None,
     )
 
 
+def is_typed(argument: Argument | None) -> bool:
+    """Whether the person types its value, because there are too many options."""
+    return argument is not None and _named(argument, _TYPED)
+
+
 def _is_open_choice(argument: Argument) -> bool:
     """Whether it may be missing, and is one of a few that the person can tell apart."""
-    if argument.required or _named(argument, _TYPED):
+    if argument.required or is_typed(argument):
         return False
     return isinstance(argument.field, Choice) or (
-        isinstance(argument.field, Text) and _named(argument, CONTEXT)
+        isinstance(argument.field, Text) and _named(argument, _CONTEXT)
     )
 
 
@@ -232,6 +237,8 @@ def words_for(subject: ToolDescription) -> ToolWords:
     return ToolWords(verb, f"the {noun}" if noun else "", one, one if one.endswith("s") else f"{one}s")
 
 
-def title_of(argument: Argument) -> str:
+def title_of(argument: Argument | None) -> str:
     """An argument's name, as a person reads it."""
+    if argument is None:
+        return ""
     return " ".join(_SPELLED.get(word, word) for word in words_of(argument.name)) or "value"

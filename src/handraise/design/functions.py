@@ -17,7 +17,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from handraise.errors import UsageError, WireError
 from handraise.forms import Field, parse_form
-from handraise.lint.question_sites import function_asks
+from handraise.lint.questions import function_asks
 from handraise.lint.rules.when_to_ask import is_repeated
 from handraise.lint.source import SourceFile
 from handraise.lint.tools import destructive_calls, tools, words_of
@@ -104,7 +104,7 @@ def _argument(name: str, identifier: str, rule: object, required: bool) -> Argum
 
 
 def _without_null(rule: dict[str, Any]) -> dict[str, Any]:
-    """The schema of what an optional argument holds when it is there."""
+    """The schema of an optional argument's value, without null."""
     kinds = [kind for kind in rule.get("anyOf", ()) if kind != {"type": "null"}]
     bare = {**rule, **kinds[0]} if len(kinds) == 1 else rule
     left_out = ("anyOf", "default", "title", "examples")
@@ -117,9 +117,6 @@ def _field(name: str, rule: dict[str, Any]) -> Field | None:
     except WireError:
         return None
     return form.fields[0]
-
-
-"""Prefixes of tool names that name a place, not an object."""
 
 
 def load_function(target: str, folder: Path) -> Callable[..., object]:

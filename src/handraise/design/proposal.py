@@ -1,14 +1,18 @@
-"""A complete question for a tool, written for the server's author; or a refusal. As text, or as JSON."""
+"""A complete question for a tool, with code to paste, written for the server's author; or a refusal. As text or JSON.
+
+The code is one tool that asks, and stubs for what only its author can write: see `templates/`.
+"""
 
 from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from importlib.resources import files
+from string import Template
+from typing import Any, Final, Literal
 
-from handraise.design.code import CONFIRM_TYPED_ABOVE, write_code
 from handraise.design.decide import (
     SENDING,
     ProposalKind,
@@ -16,13 +20,29 @@ from handraise.design.decide import (
     Refusal,
     decide,
     harmful_word,
+    is_typed,
     title_of,
     words_for,
 )
-from handraise.design.functions import Argument, ToolDescription
+from handraise.design.functions import Argument, ToolDescription, identifier
 from handraise.display import for_line
-from handraise.forms import ANSWER, Choice, Choices, Field, Flag, Form, Integer, Option, Text, dump_form
+from handraise.forms import (
+    ANSWER,
+    Choice,
+    Choices,
+    Field,
+    Flag,
+    Form,
+    Integer,
+    Number,
+    Option,
+    Text,
+    dump_form,
+)
 from handraise.revisions import Revision
+
+_TYPED_ABOVE: Final = 20
+"""From more than this on, a number is typed instead of a yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +71,91 @@ class Proposal:
     code: str
 
 
+@dataclass(frozen=True, slots=True)
+class _KindWords:
+    """When a kind of question is asked, and what follows an accept and a missing answer."""
+
+    trigger: str
+    accept: str
+    no_answer: str = "Does nothing; Handraise tells the model that nothing was decided."
+
+
+_KINDS: Final[Mapping[ProposalKind, _KindWords]] = {
+    "confirm": _KindWords(
+        "Every call, after the arguments are checked and before anything is changed.",
+        "Does it, and says what was done.",
+    ),
+    "confirm_many": _KindWords(
+        f"Every call that finds something. Above {_TYPED_ABOVE}, the person types the number.",
+        "Looks again, does it if nothing changed, and says how many.",
+    ),
+    "choose_one": _KindWords(
+        "Every call that finds something: the choice is the confirmation.",
+        "Looks whether it is still there, does it, and names it.",
+    ),
+    "choose_and_confirm": _KindWords(
+        "Every call, once: the choice and the confirmation are one form.",
+        "Does it with what was chosen, unless they chose and did not confirm.",
+    ),
+    "missing_context": _KindWords(
+        "Only when `{about}` was not given.",
+        "Goes on with what was answered.",
+        "Tells the model to ask in the chat and to pass the argument.",
+    ),
+    "page": _KindWords(
+        "Every call; a person is asked only while the vault has no `{about}` of theirs.",
+        "Goes on with what was entered on the page; the vault keeps it for next time.",
+        "Does nothing; says that this client cannot open pages.",
+    ),
+}
+_MODES: Final = {
+    "form": "Form: ordinary data that may pass through the client.",
+    "url": "URL: a secret must not pass through the client or the model; it is entered on your own page.",
+}
+_RATE: Final = (
+    "One question a call. None in a loop. After a decline not again, until the person asks for it; "
+    "after a cancel once more at most."
+)
+
+
 def propose(subject: ToolDescription) -> Proposal | Refusal:
     """The question that a tool should ask, or why it should not."""
     plan = decide(subject)
     if isinstance(plan, Refusal):
         return plan
-    message = message_for(subject, plan)
+    message, words = _message(subject, plan), _KINDS[plan.kind]
     mode: Literal["form", "url"] = "url" if plan.kind == "page" else "form"
     return Proposal(
         subject.name,
         plan.kind,
         plan.reason,
-        _TRIGGERS[plan.kind].format(about=plan.about.name if plan.about else ""),
+        words.trigger.format(about=plan.about.name if plan.about else ""),
         message,
         _form(plan),
-        _branches(plan),
+        (
+            Branch("accept", words.accept),
+            Branch("decline", "Does nothing; tells the model not to ask again."),
+            Branch("cancel", "Does nothing; tells the model that it may come back to it later."),
+            Branch("no answer", words.no_answer),
+        ),
         _RATE,
         mode,
         _MODES[mode],
-        write_code(subject, plan, message),
+        _code(subject, plan, message),
     )
 
 
-def message_for(subject: ToolDescription, plan: QuestionPlan) -> str:
+def _message(subject: ToolDescription, plan: QuestionPlan) -> str:
     """One sentence, with the live data in braces."""
     words = words_for(subject)
-    about = plan.about.identifier if plan.about else ""
+    title = title_of(plan.about)
     match plan.kind:
         case "confirm" | "choose_and_confirm":
-            given = ", ".join(_with_value(each) for each in subject.arguments if each is not plan.about)
+            given = ", ".join(
+                f"{title_of(each)} {{{each.identifier}!r}}"
+                for each in subject.arguments
+                if each is not plan.about
+            )
             whole = f"{words.verb} {words.object}".strip()
             return f"{whole}: {given}?" if given else f"{whole}?"
         case "confirm_many" if harmful_word(subject) in SENDING:
@@ -87,90 +163,108 @@ def message_for(subject: ToolDescription, plan: QuestionPlan) -> str:
         case "confirm_many":
             return f"{words.verb} {{count}} {words.many}, among them {{shown}}?"
         case "choose_one":
+            about = plan.about.identifier if plan.about else ""
             return f"{words.verb} which {words.one}? {{len(found)}} found for {{{about}!r}}."
+        case "missing_context" if is_typed(plan.about):
+            return "In which time zone are you?"
         case "missing_context":
-            return _context_message(plan.about)
+            return f"Which {title}? There are {{len(found)}}."
         case "page":
-            return f"{title_of(plan.about) if plan.about else 'secret'}: entered on this server's own page."
-
-
-def _with_value(argument: Argument) -> str:
-    return f"{title_of(argument)} {{{argument.identifier}!r}}"
-
-
-def _context_message(about: Argument | None) -> str:
-    title = title_of(about) if about else "value"
-    if title in ("timezone", "time zone", "tz"):
-        return "In which time zone are you?"
-    return f"Which {title}? There are {{len(found)}}."
+            return f"{title}: entered on this server's own page."
 
 
 def _form(plan: QuestionPlan) -> Form[Any] | None:
     """The fields that the person sees. Options that come with the call are shown by an example."""
-    example = [Option("1", "what the person knows it by"), Option("2", "another one")]
     go_ahead = Flag(ANSWER, title="Go ahead?")
-    fields: dict[ProposalKind, Field | None] = {
-        "confirm": go_ahead,
-        "confirm_many": go_ahead,
-        "choose_and_confirm": Choice(ANSWER, example, title=title_of(plan.about) if plan.about else None),
-        "choose_one": Choice(ANSWER, example),
-        "missing_context": Choice(ANSWER, example),
-        "page": None,
-    }
-    field = fields[plan.kind]
-    if (
-        plan.kind == "missing_context"
-        and plan.about
-        and title_of(plan.about) in ("timezone", "time zone", "tz")
-    ):
-        field = Text(ANSWER, title="Your answer", min_length=1, max_length=80)
-    if plan.kind == "choose_and_confirm" and field is not None:
-        return Form.by_hand(field, replace(go_ahead, name="confirm"))
-    return None if field is None else Form.by_hand(field)
+    example = Choice(ANSWER, [Option("1", "what the person knows it by"), Option("2", "another one")])
+    match plan.kind:
+        case "confirm" | "confirm_many":
+            return Form.by_hand(go_ahead)
+        case "choose_and_confirm":
+            return Form.by_hand(
+                replace(example, title=title_of(plan.about)), replace(go_ahead, name="confirm")
+            )
+        case "missing_context" if is_typed(plan.about):
+            return Form.by_hand(Text(ANSWER, title="Your answer", min_length=1, max_length=80))
+        case "choose_one" | "missing_context":
+            return Form.by_hand(example)
+        case "page":
+            return None
 
 
-def _branches(plan: QuestionPlan) -> tuple[Branch, ...]:
-    accept = {
-        "confirm": "Does it, and says what was done.",
-        "confirm_many": "Looks again, does it if nothing changed, and says how many.",
-        "choose_one": "Looks whether it is still there, does it, and names it.",
-        "choose_and_confirm": "Does it with what was chosen, unless they chose and did not confirm.",
-        "missing_context": "Goes on with what was answered.",
-        "page": "Goes on with what was entered on the page; the vault keeps it for next time.",
-    }
-    nobody = {
-        "missing_context": "Tells the model to ask in the chat and to pass the argument.",
-        "page": "Does nothing; says that this client cannot open pages.",
-    }
-    return (
-        Branch("accept", accept[plan.kind]),
-        Branch("decline", "Does nothing; tells the model not to ask again."),
-        Branch("cancel", "Does nothing; tells the model that it may come back to it later."),
-        Branch(
-            "no answer",
-            nobody.get(plan.kind, "Does nothing; Handraise tells the model that nothing was decided."),
+def _code(subject: ToolDescription, plan: QuestionPlan, message: str) -> str:
+    """A module that type-checks, passes `handraise lint`, and asks on every revision."""
+    about = plan.about.identifier if plan.about else ""
+    arguments = [each for each in subject.arguments if plan.kind != "page" or each is not plan.about]
+    typed = {each.identifier: _type(each, plan) for each in arguments}
+    others = {name: kind for name, kind in typed.items() if name != about}
+    name = f"{plan.kind}_typed" if plan.kind == "missing_context" and is_typed(plan.about) else plan.kind
+    template = files("handraise.design").joinpath("templates", f"{name}.txt").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        name=identifier(subject.name, "tool"),
+        description=_docstring(subject),
+        parameters=", ".join(
+            _parameter(each, plan) for each in sorted(arguments, key=lambda each: not each.required)
         ),
+        required=", ".join(f"{name}: {kind}" for name, kind in typed.items()),
+        arguments=", ".join(typed),
+        with_chosen=", ".join("chosen" if each == about else each for each in typed),
+        others="".join(f", {name}" for name in others),
+        other_parameters="".join(f", {name}: {kind}" for name, kind in others.items()),
+        about=about,
+        title=title_of(plan.about),
+        message="f" * ("{" in message) + f'"{message}"',
+        typed_above=_TYPED_ABOVE,
     )
 
 
-_TRIGGERS: dict[ProposalKind, str] = {
-    "confirm": "Every call, after the arguments are checked and before anything is changed.",
-    "confirm_many": (
-        f"Every call that finds something. Above {CONFIRM_TYPED_ABOVE}, the person types the number."
-    ),
-    "choose_one": "Every call that finds something: the choice is the confirmation.",
-    "choose_and_confirm": "Every call, once: the choice and the confirmation are one form.",
-    "missing_context": "Only when `{about}` was not given.",
-    "page": "Every call; a person is asked only while the vault has no `{about}` of theirs.",
+_PYTHON: Final[dict[str, type | tuple[type, ...]]] = {
+    "bool": bool,
+    "int": int,
+    "float": (float, int),
+    "str": str,
 }
-_MODES = {
-    "form": "Form: ordinary data that may pass through the client.",
-    "url": "URL: a secret must not pass through the client or the model; it is entered on your own page.",
-}
-_RATE = (
-    "One question a call. None in a loop. After a decline not again, until the person asks for it; "
-    "after a cancel once more at most."
-)
+
+
+def _parameter(argument: Argument, plan: QuestionPlan) -> str:
+    """An argument in the signature; one that may be missing has its default, or None."""
+    plain = f"{argument.identifier}: {_plain_type(argument)}"
+    if argument.required:
+        return plain
+    return f"{plain} = {argument.default!r}" if _has_default(argument, plan) else f"{plain} | None = None"
+
+
+def _has_default(argument: Argument, plan: QuestionPlan) -> bool:
+    """Whether an argument keeps its default. The one that the person is asked for starts as None."""
+    return argument is not plan.about and isinstance(argument.default, _PYTHON.get(_plain_type(argument), ()))
+
+
+def _type(argument: Argument, plan: QuestionPlan) -> str:
+    """An argument's type once the person has answered."""
+    asked = plan.kind in ("missing_context", "choose_and_confirm") and argument is plan.about
+    known = argument.required or asked or _has_default(argument, plan)
+    return _plain_type(argument) if known else f"{_plain_type(argument)} | None"
+
+
+def _plain_type(argument: Argument) -> str:
+    match argument.field:
+        case Number():
+            return "float"
+        case Integer():
+            return "int"
+        case Flag():
+            return "bool"
+        case None if not argument.many:
+            return "dict[str, object]"
+        case _:
+            return "list[str]" if argument.many else "str"
+
+
+def _docstring(subject: ToolDescription) -> str:
+    """The description in one line that cannot leave its quotes, or one made from the name."""
+    kept = "".join(each for each in subject.description if each.isprintable() and each not in '"\\{}')
+    words = words_for(subject)
+    return kept.strip()[:100].strip() or f"{words.verb} {words.many}."
 
 
 _WIDTH = 78

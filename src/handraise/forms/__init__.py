@@ -15,8 +15,7 @@ from handraise.forms.fields import (
     Value,
     label_of,
 )
-from handraise.forms.form import Form, dump_form
-from handraise.forms.parse import check_form, parse_form
+from handraise.forms.form import Form, check_form, dump_form, parse_form
 from handraise.forms.values import (
     DEFAULT_LIMITS,
     SIZE_RULES,

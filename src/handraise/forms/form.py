@@ -1,6 +1,8 @@
-"""A form: its fields, its rules for a good answer, and what the author gets out of one.
+"""A form: its fields, its rules for a good answer, and what the author gets out of one; to the wire and from it.
 
 Properties are written in full, as 2025-11-25 knows them. `dump_form` leaves out what another revision lacks.
+`parse_form` reads a requested schema within limits, or refuses it by the name of a rule: of `rules`, or `schema`,
+`required`, `fields`, `bytes`, `depth`, `unicode` and `json`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, assert_never, overload
+from typing import Any, Generic, NoReturn, TypeVar, assert_never, overload
 
 from handraise.errors import FormError, NotSupported, WireError
 from handraise.forms.fields import (
@@ -25,11 +27,13 @@ from handraise.forms.fields import (
     Value,
 )
 from handraise.forms.formats import sets_flags
-from handraise.forms.rules import PropertyReader
+from handraise.forms.rules import FORM, PropertyReader, read_keywords
 from handraise.forms.sources import source_of, source_of_keywords, source_of_parameters
 from handraise.forms.values import (
+    DEFAULT_LIMITS,
     NO_UNICODE,
     UNLIMITED,
+    Limits,
     Problem,
     Refused,
     Rule,
@@ -38,6 +42,7 @@ from handraise.forms.values import (
     fits_flag,
     fits_integer,
     fits_number,
+    kind_of,
     measure,
 )
 from handraise.revisions import Revision
@@ -241,7 +246,7 @@ class Form(Generic[T_co]):
     def take(self, content: Mapping[str, Value]) -> tuple[T_co | None, tuple[Problem, ...]]:
         """The typed result of an answer that follows all rules, or what the author's own type has against it.
 
-        JSON knows one 2: a 2.0 that answers an integer field becomes the int it is.
+        A 2.0 that answers an integer field becomes the int 2.
         """
         if self._whole is None:
             self._whole = tuple(name for name, rule in self.rules.items() if rule[0] is fits_integer)
@@ -356,3 +361,63 @@ def _choices(
     else:
         dumped["items"] = {**schema["items"], "enum": list(options)}
     return dumped
+
+
+def parse_form(schema: object, revision: Revision, limits: Limits = DEFAULT_LIMITS) -> Form[dict[str, Value]]:
+    """The form that a `requestedSchema` describes; WireError names the rule that it breaks."""
+    if (
+        type(schema) is not dict
+        or schema.get("type") != "object"
+        or type(schema.get("properties")) is not dict
+    ):
+        _refuse_top(schema)
+    properties = schema["properties"]
+    if len(properties) > limits.fields:
+        raise WireError("fields", f"The form has {len(properties)} fields; {limits.fields} are allowed.")
+    rules = PropertyReader(revision, limits).read(properties)
+    form: Form[dict[str, Value]] = Form(rules, _top(schema))
+    for name in form.required:
+        if type(name) is not str or name not in rules:
+            raise WireError("required", "required names a field that the form does not have.")
+    return form
+
+
+def check_form(schema: object, revision: Revision, limits: Limits = DEFAULT_LIMITS) -> tuple[Problem, ...]:
+    """Every field of a `requestedSchema` that breaks a rule; nothing when `parse_form` takes it."""
+    try:
+        parse_form(schema, revision, limits)
+    except WireError as error:
+        return tuple(_each(schema, revision, limits)) or (_problem(error, schema),)
+    return ()
+
+
+def _top(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without its annotations. Refusing unknown answers is what we do anyway."""
+    if len(schema) == 2 or (len(schema) == 3 and type(schema.get("required")) is list):
+        return schema.copy()
+    top = read_keywords(None, schema, FORM)
+    top.pop("additionalProperties", None)
+    return top
+
+
+def _refuse_top(schema: object) -> NoReturn:
+    if isinstance(schema, dict) and "$ref" in schema:
+        raise WireError("ref", "$ref is not allowed; a form describes each field in place.")
+    raise WireError("schema", 'requestedSchema has to be {"type": "object", "properties": {…}}.')
+
+
+def _each(schema: object, revision: Revision, limits: Limits) -> list[Problem]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or len(properties) > limits.fields:
+        return []
+    problems = []
+    for name, described in properties.items():
+        try:
+            PropertyReader(revision, limits).read({name: described})
+        except WireError as error:
+            problems.append(_problem(error, described))
+    return problems
+
+
+def _problem(error: WireError, subject: object) -> Problem:
+    return Problem(error.field, error.rule, error.message, kind_of(subject))

@@ -248,9 +248,8 @@ def _choices(name: str, notes: Notes, make: Convert) -> tuple[Field, Convert]:
     def encode(default: Iterable[object]) -> list[str]:
         return [_option_for(name, values, item) for item in default]
 
-    if (
-        notes.make_default is not None
-    ):  # the usual way to write a list as a default; an empty one suggests nothing
+    # The usual way to write a list as a default; an empty one suggests nothing.
+    if notes.make_default is not None:
         notes.default = notes.make_default() or notes.default
     by_value = {option.value: value for option, value in values}
     low, high = notes.constraints.get("min_length"), notes.constraints.get("max_length")

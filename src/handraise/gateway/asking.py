@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from handraise.client.calls import CALL
-from handraise.client.consent import Consent
-from handraise.client.gate import Desks, Gate
+from handraise.client.consent import Consent, Desks, Gate
 from handraise.client.recording import HostRecorder
 from handraise.desks import Decision, Queue, Waiting
 from handraise.errors import WireError

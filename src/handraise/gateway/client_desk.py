@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from handraise.client.gate import Desks
+from handraise.client.consent import Desks
 from handraise.desks import Decision, Waiting
 from handraise.desks.waiting import desk_answer
 from handraise.disk import make_directory, replace_file

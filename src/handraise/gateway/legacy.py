@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
+from handraise.client.consent import dump_as_answer, dump_unasked, dump_unshown
 from handraise.client.recording import ASKER_ENDED
 from handraise.errors import HandraiseError, NotSupported, WireError
 from handraise.forms import SIZE_RULES

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handraise.client.answers import dump_as_answer, dump_unasked, dump_unshown
 from handraise.client.calls import HostCall
+from handraise.client.consent import dump_as_answer, dump_unasked, dump_unshown
 from handraise.client.recording import ASKER_ENDED
 from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError

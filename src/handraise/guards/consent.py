@@ -62,9 +62,8 @@ async def require_consent(
             return
         await _ask(guard, question, arguments, number, intent.tool, still, quiet)
         now = None if count is None else await count()
-        if (
-            digest(intent.arguments()) != pinned
-        ):  # last: no other code of the author runs between this and the body
+        # Last: no other code of the author runs between this check and the body.
+        if digest(intent.arguments()) != pinned:
             end_with(Stale("the arguments changed while the person decided"))
         if now == number:
             return

@@ -125,7 +125,7 @@ def _is_left_out(inside: Path) -> bool:
 
 
 def _finding(source: SourceFile, code: str, mark: LintMark) -> Finding:
-    """A mark as columns of its first line: the tree counts bytes, people count characters."""
+    """Turn a mark into columns of its line. The syntax tree counts bytes, people count characters."""
     node, message = mark
     line, start = position_of(node)
     excerpt = source.lines[line - 1]

@@ -12,6 +12,7 @@ from handraise.forms import DEFAULT_LIMITS, Limits
 
 LintMark: TypeAlias = tuple[ast.AST, str]
 """A place in the source, and one sentence about it."""
+LintCheck: TypeAlias = "Callable[[SourceFile], Iterator[LintMark]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class LintRule:
     fix: str
     wrong: str
     right: str
-    check: Callable[[SourceFile], Iterator[LintMark]]
+    check: LintCheck
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,14 +41,6 @@ class Finding:
     end_column: int
     excerpt: str
     """The source line, as it is written."""
-
-
-CONFIRMED_FIRST = """
-async def archive(folder: str) -> str:
-    (await ask.confirm(f"Archive {folder}?")).or_stop()
-    return "Archived."
-"""
-"""Source that several rules call right: it goes on only after a yes."""
 
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,17 +1,23 @@
-"""Classify a message (direction, request it answers, revision) and show it."""
+"""Classify messages (direction, request, revision), show them, and trace a server over its standard streams."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import queue
 import re
+import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from handraise.display import for_line
+from handraise.errors import SetupError
 from handraise.trace.masks import Masks
 
 Direction = Literal["to server", "to client"]
@@ -79,17 +85,17 @@ class TraceReader:
         if isinstance(method, str):
             self._learn(_at(message, "params", "_meta").get(_VERSION_META))
             if name is None:
-                return self._crossing(at, direction, "notice", method, None, message)
+                return self._traced(at, direction, "notice", method, None, message)
             if len(self._open) < _MAX_OPEN:
                 self._open[direction, name] = method
-            return self._crossing(at, direction, "request", method, name, message)
+            return self._traced(at, direction, "request", method, name, message)
         answered = self._open.pop((_other(direction), name), "") if name is not None else ""
         if answered == "initialize":
             self._learn(_at(message, "result").get("protocolVersion"))
         kind, detail = _outcome(message)
-        return self._crossing(at, direction, kind, answered, name, message, detail)
+        return self._traced(at, direction, kind, answered, name, message, detail)
 
-    def _crossing(
+    def _traced(
         self,
         at: float,
         direction: Direction,
@@ -140,47 +146,47 @@ _BOLD, _CYAN, _GREEN, _YELLOW, _RED, _PLAIN = (f"\x1b[{code}m" for code in ("1",
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"(?P<name>(?=:))?')
 
 
-def show_text(crossing: TracedMessage, *, colour: bool = False, full: bool = False) -> Iterator[str]:
-    """The lines of a crossing: its kind, then the message if it is about asking, or if `all` is set."""
-    headline = for_line(_headline(crossing))
-    yield f"{_BOLD}{_RED if crossing.kind == 'error' else ''}{headline}{_PLAIN}" if colour else headline
-    if crossing.message is not None and (full or crossing.about_asking):
-        for depth, line in _laid_out(crossing.message, 2):
+def show_text(traced: TracedMessage, *, colour: bool = False, full: bool = False) -> Iterator[str]:
+    """The lines of a message: its kind, then its text if it is about asking, or if `full` is set."""
+    headline = for_line(_headline(traced))
+    yield f"{_BOLD}{_RED if traced.kind == 'error' else ''}{headline}{_PLAIN}" if colour else headline
+    if traced.message is not None and (full or traced.about_asking):
+        for depth, line in _laid_out(traced.message, 2):
             inert = "  " * depth + for_line(line, limit=_LINE)
             yield _TOKEN.sub(_coloured, inert) if colour else inert
         yield ""
 
 
-def show_json(crossing: TracedMessage) -> str:
-    """A crossing as one line of JSON, in ASCII: nothing in it can play tricks on a terminal."""
+def show_json(traced: TracedMessage) -> str:
+    """A message as one line of JSON, in ASCII: nothing in it can play tricks on a terminal."""
     return json.dumps(
         {
-            "at": round(crossing.at, 6),
-            "direction": crossing.direction,
-            "kind": crossing.kind,
-            "method": crossing.method or None,
-            "id": crossing.id,
-            "revision": crossing.revision,
-            "message": crossing.message,
+            "at": round(traced.at, 6),
+            "direction": traced.direction,
+            "kind": traced.kind,
+            "method": traced.method or None,
+            "id": traced.id,
+            "revision": traced.revision,
+            "message": traced.message,
         }
     )
 
 
-def _headline(crossing: TracedMessage) -> str:
-    what = crossing.method or "(no request is known for it)"
-    if crossing.kind == "unreadable":
+def _headline(traced: TracedMessage) -> str:
+    what = traced.method or "(no request is known for it)"
+    if traced.kind == "unreadable":
         what = "a line that is no JSON-RPC message"
-    elif crossing.kind not in ("request", "notice"):
-        what += f": {crossing.kind}{crossing.detail}"
-    known = [] if crossing.id is None else [f"id {crossing.id}"]
-    known += [] if crossing.revision is None else [crossing.revision]
-    return f"{crossing.at:9.3f} s {_ARROWS[crossing.direction]} {what}" + (
+    elif traced.kind not in ("request", "notice"):
+        what += f": {traced.kind}{traced.detail}"
+    known = [] if traced.id is None else [f"id {traced.id}"]
+    known += [] if traced.revision is None else [traced.revision]
+    return f"{traced.at:9.3f} s {_ARROWS[traced.direction]} {what}" + (
         f"  ({', '.join(known)})" if known else ""
     )
 
 
 def _laid_out(value: Any, depth: int, name: str = "", comma: str = "") -> Iterator[tuple[int, str]]:
-    """JSON as people write it: on one line what fits there, with its depth."""
+    """JSON as people write it, each line with its depth. What is short stays on one line."""
     whole = f"{name}{json.dumps(value, ensure_ascii=False)}{comma}"
     if not value or not isinstance(value, dict | list) or 2 * depth + len(whole) <= _WIDTH:
         yield depth, whole
@@ -197,7 +203,7 @@ def _laid_out(value: Any, depth: int, name: str = "", comma: str = "") -> Iterat
 
 
 def _coloured(token: re.Match[str]) -> str:
-    """Names apart from values, and what was masked apart from both. The line is inert: all its escapes are ours."""
+    """Colour names, values and masked values differently. The line is inert: all its escapes are ours."""
     if token["name"] is not None:
         colour = _CYAN
     else:
@@ -245,10 +251,8 @@ class Trace:
                 return
             try:
                 self._write(self._shown(direction, message, at))
-            except (
-                OSError,
-                ValueError,
-            ):  # the disk is full or the terminal is gone: the traced program goes on
+            except (OSError, ValueError):
+                # The disk is full or the terminal is gone: the traced program goes on.
                 self._write = None
                 logger.warning("the trace cannot be written any more")
 
@@ -264,12 +268,12 @@ class Trace:
 
     def _shown(self, direction: Direction, message: Any, at: float) -> str:
         try:
-            crossing = self._reader.read(direction, message, at)
+            traced = self._reader.read(direction, message, at)
         except Exception:  # noqa: BLE001 - the trace survives any message of the other side
-            crossing = self._reader.read(direction, None, at)
+            traced = self._reader.read(direction, None, at)
         if self._as_json:
-            return show_json(crossing) + "\n"
-        return "".join(f"{line}\n" for line in show_text(crossing, colour=self._colour, full=self._full))
+            return show_json(traced) + "\n"
+        return "".join(f"{line}\n" for line in show_text(traced, colour=self._colour, full=self._full))
 
 
 def _parsed(line: bytes) -> Any:
@@ -280,3 +284,100 @@ def _parsed(line: bytes) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+_CHUNK: Final = 64 * 1024
+_MAX_WAITING: Final = 4096
+"""Pieces that may wait to be traced. If nobody reads the trace, the rest is dropped."""
+_LOOK: Final = 1.0
+"""Seconds between checks: a signal just before a wait does not interrupt it."""
+_LAST_WORDS: Final = 2.0
+"""Seconds to read a server's last output."""
+
+
+def relay(command: Sequence[str], trace: Trace, *, client: tuple[int, int] = (0, 1)) -> int:
+    """Start a server and pass everything between it and the client; returns its exit status.
+
+    `client` are the descriptors on which the client writes and reads. A signal that ends us ends the server.
+    """
+    try:
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - the user's own
+    except OSError as error:
+        raise SetupError(
+            f"{command[0]} cannot be started: {error.strerror}. "
+            "Write the server's command after `--`, as you would type it"
+        ) from error
+    assert server.stdin is not None
+    assert server.stdout is not None
+    _pass_on_signals(server)
+    tracing = _Tracing(trace)
+    _start(lambda: _pump(client[0], server.stdin, "to server", tracing), "questions")
+    answers = _start(lambda: _pump(server.stdout, client[1], "to client", tracing), "answers")
+    ending = _start(lambda: server.wait(), "server")
+    while ending.is_alive():
+        ending.join(_LOOK)
+    status = server.wait()
+    answers.join(_LAST_WORDS)
+    tracing.end()
+    if not answers.is_alive():
+        server.stdout.close()
+    return status if status >= 0 else 128 - status
+
+
+class _Tracing:
+    """Traces in its own thread, so that a blocked terminal does not delay a call."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._chunks: queue.Queue[tuple[Direction, bytes, float] | None] = queue.Queue(_MAX_WAITING)
+        self._lost = False
+        self._thread = _start(self._run, "trace")
+
+    def heard(self, direction: Direction, chunk: bytes) -> None:
+        """Add bytes to the trace before they are passed on, so that no answer comes before its request."""
+        if not self._lost:
+            try:
+                self._chunks.put_nowait((direction, chunk, self._trace.now()))
+            except queue.Full:
+                self._lost = True
+
+    def end(self) -> None:
+        """Wait up to two seconds for the last lines."""
+        with suppress(queue.Full):
+            self._chunks.put_nowait(None)
+            self._thread.join(_LAST_WORDS)
+
+    def _run(self) -> None:
+        while (noted := self._chunks.get()) is not None:
+            self._trace.feed(*noted)
+
+
+def _pump(source: Any, sink: Any, direction: Direction, tracing: _Tracing) -> None:
+    read, write = _number(source), _number(sink)
+    with suppress(OSError):  # the other end is gone, which the end of the server tells
+        while chunk := os.read(read, _CHUNK):
+            tracing.heard(direction, chunk)
+            left = memoryview(chunk)
+            while left:
+                left = left[os.write(write, left) :]
+    if not isinstance(sink, int):
+        with suppress(OSError):
+            sink.close()
+
+
+def _number(end: Any) -> int:
+    return end if isinstance(end, int) else int(end.fileno())
+
+
+def _start(run: Callable[[], object], name: str) -> threading.Thread:
+    thread = threading.Thread(target=run, daemon=True, name=f"handraise {name}")
+    thread.start()
+    return thread
+
+
+def _pass_on_signals(server: subprocess.Popen[bytes]) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in filter(None, (signal.SIGTERM, getattr(signal, "SIGHUP", None))):
+        signal.signal(number, lambda received, _frame: server.send_signal(received))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the server as well

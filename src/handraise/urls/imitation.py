@@ -57,7 +57,7 @@ def _check_characters(text: str) -> Iterator[str]:
 
 
 def check_host_spelling(link: ParsedUrl) -> Iterator[str]:
-    """Tricks that show when the host as written is held against the host that is meant."""
+    """Tricks that show when the written host is compared with the real one."""
     if "@" in link.written.authority:
         yield "userinfo"
     if name_behind_at(link) is not None:

@@ -119,7 +119,7 @@ def in_order(found: Iterable[str]) -> tuple[str, ...]:
 
 
 def verdict_of(reasons: tuple[str, ...]) -> UrlVerdict:
-    """The worst severity among reasons that are in order; no reason is no objection."""
+    """The worst severity among reasons that are in order; ok without reasons."""
     return REASONS[reasons[0]].severity if reasons else "ok"
 
 

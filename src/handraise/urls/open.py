@@ -35,6 +35,7 @@ HINDRANCES: Final[Mapping[Hindrance, str]] = MappingProxyType(
 """For each hindrance the sentence to show."""
 
 _PATIENCE: Final = 10.0
+_NOT_FOUND: Final[Mapping[str, Hindrance]] = {"no_display": "no_display", "no_opener": "no_opener"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,7 @@ def known_hindrance(
     environment = os.environ if environment is None else environment
     if "SSH_CONNECTION" in environment or "SSH_TTY" in environment:
         return "ssh"
-    found = find_opener(environment, platform)
-    return "no_display" if found == "no_display" else "no_opener" if found == "no_opener" else None
+    return _NOT_FOUND.get(find_opener(environment, platform))
 
 
 def open_file(file: Path, *, platform: str = sys.platform) -> Opened | NotOpened:
@@ -97,7 +97,7 @@ def open_file(file: Path, *, platform: str = sys.platform) -> Opened | NotOpened
 def find_opener(
     environment: Mapping[str, str] | None = None, platform: str = sys.platform
 ) -> str | Hindrance:
-    """The program that would open a page here; or what hinders it. For commands that report on browsers."""
+    """The program that would open a page here (on Windows: Python's own function); or what hinders it."""
     environment = os.environ if environment is None else environment
     if platform == "win32":
         return "startfile" if hasattr(os, "startfile") else "no_opener"
@@ -108,33 +108,15 @@ def find_opener(
 
 
 def _open(target: str, environment: Mapping[str, str], platform: str, patience: float) -> Opened | NotOpened:
-    if platform == "win32":
-        return _start(target)
-    if platform == "darwin":
-        return _call("open", target, environment, patience)
-    if find_opener(environment, platform) == "no_display":
-        return NotOpened("no_display", target)
-    return _call("xdg-open", target, environment, patience)
-
-
-def _start(href: str) -> Opened | NotOpened:
-    start = getattr(os, "startfile", None)  # only Windows has it
-    if start is None:
-        return NotOpened("no_opener", href)
+    program = find_opener(environment, platform)
+    if (hindrance := _NOT_FOUND.get(program)) is not None:
+        return NotOpened(hindrance, target)
     try:
-        start(href)
-    except OSError:
-        return NotOpened("failed", href)
-    return Opened(href)
-
-
-def _call(opener: str, href: str, environment: Mapping[str, str], patience: float) -> Opened | NotOpened:
-    program = shutil.which(opener, path=environment.get("PATH", os.defpath))
-    if program is None:
-        return NotOpened("no_opener", href)
-    try:
+        if platform == "win32":
+            getattr(os, program)(target)
+            return Opened(target)
         process = subprocess.Popen(  # noqa: S603 - an argument list, and the link is normalised http(s)
-            [program, href],
+            [program, target],
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -142,10 +124,10 @@ def _call(opener: str, href: str, environment: Mapping[str, str], patience: floa
             start_new_session=True,
         )
     except OSError:
-        return NotOpened("failed", href)
+        return NotOpened("failed", target)
     try:
-        return Opened(href) if process.wait(patience) == 0 else NotOpened("failed", href)
+        return Opened(target) if process.wait(patience) == 0 else NotOpened("failed", target)
     except subprocess.TimeoutExpired:
         # Some openers stay for as long as the browser runs: leave it alone, but claim nothing.
         threading.Thread(target=process.wait, daemon=True).start()
-        return NotOpened("unconfirmed", href)
+        return NotOpened("unconfirmed", target)

@@ -132,7 +132,7 @@ def _is_credential(parameter: Parameter) -> bool:
 
 
 def _is_key(step: str) -> bool:
-    """Whether a step of a path is a key: of its shape, and with capitals and digits, which few other names have."""
+    """Whether a step of a path looks like a key: it has a key's shape, and capitals and digits, as few names have."""
     return _SECRET_VALUE.fullmatch(step) is not None and _CAPITAL_AND_DIGIT.match(step) is not None
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from handraise.guards.sql import Catalogue, Relation, Schema
-from handraise.guards.sql.effects import read
-from handraise.guards.sql.guard import SqlVerdict, judge
+from handraise.guards.sql.effects import SqlReader
+from handraise.guards.sql.guard import SqlVerdict
 from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = pytest.mark.shows("U4")
@@ -72,14 +72,18 @@ def is_as_it_says(case: dict[str, Any], dialect: str) -> bool:
     return (
         [name for name, _ in verdict.columns] == case.get("columns", [])
         and ("ask" if verdict.asks else "run") == case["verdict"]
-        and (why is None or why in verdict.kinds or (why == "function" and bool(verdict.functions)))
+        and (
+            why is None
+            or why in verdict.effects.kinds
+            or (why == "function" and bool(verdict.effects.functions))
+        )
     )
 
 
 def judged(text: str, dialect: str) -> SqlVerdict | None:
     """The verdict about a statement that costs nothing; None when it is refused."""
     try:
-        reading = read(text, dialect, SCHEMA, CATALOGUE)
+        reading = SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
     except UnreadableSql:
         return None
-    return judge(reading, None, 1_000_000)
+    return SqlVerdict(reading, None, 1_000_000)

@@ -11,8 +11,8 @@ from sqlglot.errors import ParseError
 from tests.guards.sql.test_corpus import CATALOGUE, SCHEMA
 
 from handraise.guards.sql import Catalogue, Relation, Schema
-from handraise.guards.sql.effects import SqlReader, read
-from handraise.guards.sql.guard import DEFAULT_ROWS, judge
+from handraise.guards.sql.effects import SqlReader
+from handraise.guards.sql.guard import DEFAULT_ROWS, SqlVerdict
 from handraise.guards.sql.parsing import UnreadableSql
 
 pytestmark = pytest.mark.shows("U4")
@@ -35,14 +35,14 @@ def test_no_statement_is_so_plain_that_sqlglot_does_not_read_it(
     text: str, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second reader would be a second opinion on which statements are harmless."""
-    read(text, dialect, SCHEMA, CATALOGUE)
+    SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
 
     def reads_nothing(*_: object, **__: object) -> None:
         raise ParseError("cannot read it")
 
     monkeypatch.setattr(Dialect, "parser", reads_nothing)
     with pytest.raises(UnreadableSql):
-        read(text, dialect, SCHEMA, CATALOGUE)
+        SqlReader(dialect, SCHEMA, CATALOGUE).read(text)
 
 
 def test_views_of_views_are_looked_at_once_however_many_there_are() -> None:
@@ -180,7 +180,7 @@ def test_tags_of_a_view_count_beside_those_behind_it() -> None:
     ],
 )
 def test_only_what_planning_cannot_run_is_planned(text: str, can: bool) -> None:
-    assert read(text, "duckdb", SCHEMA, CATALOGUE).can_be_estimated is can
+    assert SqlReader("duckdb", SCHEMA, CATALOGUE).read(text).can_be_estimated is can
 
 
 @pytest.mark.parametrize(
@@ -194,13 +194,13 @@ def test_only_what_planning_cannot_run_is_planned(text: str, can: bool) -> None:
 )
 def test_changes_that_a_question_cannot_name_are_refused(text: str, told: str) -> None:
     with pytest.raises(UnreadableSql, match=told):
-        read(text, "duckdb", SCHEMA, CATALOGUE)
+        SqlReader("duckdb", SCHEMA, CATALOGUE).read(text)
 
 
 def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
-    reading = read("SELECT 1; SELECT id FROM orders", "duckdb", SCHEMA, CATALOGUE)
+    reading = SqlReader("duckdb", SCHEMA, CATALOGUE).read("SELECT 1; SELECT id FROM orders")
     assert (reading.kinds, reading.columns, reading.functions) == (("read", "read"), (), ())
-    assert judge(reading, None, DEFAULT_ROWS).asks
+    assert SqlVerdict(reading, None, DEFAULT_ROWS).asks
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "trino"])
@@ -234,12 +234,12 @@ def test_several_statements_are_asked_about_however_harmless_each_is() -> None:
     ],
 )
 def test_they_are_asked_about(dialect: str, call: str) -> None:
-    assert len(read(f"SELECT {call}", dialect, SCHEMA, CATALOGUE).functions) == 1
+    assert len(SqlReader(dialect, SCHEMA, CATALOGUE).read(f"SELECT {call}").functions) == 1
 
 
 @pytest.mark.parametrize("call", ["btrim(name)", "BTRIM(name)", '"btrim"(name)', "Btrim(name)"])
 def test_what_only_computes_is_not_asked_about_however_it_is_written(call: str) -> None:
-    assert read(f"SELECT {call} FROM orders", "postgres", SCHEMA, CATALOGUE).functions == ()
+    assert SqlReader("postgres", SCHEMA, CATALOGUE).read(f"SELECT {call} FROM orders").functions == ()
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ def test_what_only_computes_is_not_asked_about_however_it_is_written(call: str) 
 )
 def test_they_are_named_once_each_in_one_spelling(call: str, names: tuple[str, ...]) -> None:
     schema = replace(SCHEMA, functions=frozenset({"ZZ_made", "aa_made"}))
-    assert read(f"SELECT {call}, {call}", "postgres", schema, CATALOGUE).functions == names
+    assert SqlReader("postgres", schema, CATALOGUE).read(f"SELECT {call}, {call}").functions == names

@@ -21,7 +21,7 @@ from handraise.errors import CATEGORY, GuardRefused
 from handraise.forms import DEFAULT_LIMITS
 from handraise.guards import Catalogue, SqlGuard
 from handraise.guards.sql import DuckDB, Postgres, Schema
-from handraise.guards.sql.schema import CannotEstimate
+from handraise.guards.sql.engines import CannotEstimate
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio, pytest.mark.shows("U4")]
@@ -315,7 +315,7 @@ async def test_what_is_looked_up_before_a_change_has_run_is_not_remembered(
     async with connect(app, revision, Person(YES)) as client:
         await client.call_tool("change", {"sql": "CREATE OR REPLACE VIEW contacts AS SELECT leak(1) AS id"})
     assert len(ran) == 1
-    assert (await guard.judge("SELECT id FROM contacts")).functions == ("leak",)
+    assert (await guard.judge("SELECT id FROM contacts")).effects.functions == ("leak",)
 
 
 async def test_a_yes_is_used_after_another_look_and_what_changes_something_is_followed_by_some(

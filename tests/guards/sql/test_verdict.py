@@ -13,7 +13,6 @@ from handraise.guards.sql.effects import SqlAction, SqlEffects
 from handraise.guards.sql.guard import (
     MESSAGE,
     SqlVerdict,
-    judge,
     message,
     planned_columns,
     reasons,
@@ -24,7 +23,7 @@ from handraise.guards.sql.parsing import UnreadableSql
 pytestmark = pytest.mark.shows("U4")
 
 EMAIL = ("people.email", ("contact",))
-HARMLESS = SqlVerdict(frozenset({"read"}), 1, (), (), 10, 1000)
+HARMLESS = SqlEffects(("read",), (), frozenset(), ())
 DELETE, READ = SqlAction("write", "DELETE FROM", "people"), SqlAction("read", "reads", "orders")
 PEOPLE = Relation(("main", "people"), ("id", "Email"))
 PART = Relation(("main", "people_24"), ("id", "Email"), part_of=(("main", "people"),))
@@ -32,23 +31,28 @@ SCHEMA = Schema((PEOPLE, PART))
 CATALOGUE = Catalogue({"people": {"email": ["contact"]}})
 
 
+def verdict(rows: int | None = 10, **effects: Any) -> SqlVerdict:
+    """A verdict about a harmless statement, but for these effects."""
+    return SqlVerdict(replace(HARMLESS, **effects), rows, 1000)
+
+
 @pytest.mark.parametrize(
     ("change", "asks"),
     [
         ({}, False),
-        ({"kinds": frozenset({"write"})}, True),
-        ({"kinds": frozenset({"read", "definition"}), "statements": 2}, True),
-        ({"kinds": frozenset({"outside"})}, True),
+        ({"kinds": ("write",)}, True),
+        ({"kinds": ("read", "definition")}, True),
+        ({"kinds": ("outside",)}, True),
         ({"columns": (EMAIL,)}, True),
         ({"functions": ("leak",)}, True),
-        ({"statements": 2}, True),
+        ({"kinds": ("read", "read")}, True),
         ({"rows": 1000}, False),
         ({"rows": 1001}, True),
         ({"rows": None}, False),
     ],
 )
 def test_each_reason_alone_makes_a_question(change: dict[str, Any], asks: bool) -> None:
-    assert replace(HARMLESS, **change).asks is asks
+    assert verdict(**change).asks is asks
 
 
 @pytest.mark.parametrize(
@@ -58,8 +62,8 @@ def test_each_reason_alone_makes_a_question(change: dict[str, Any], asks: bool) 
         ({"columns": (EMAIL,)}, {}, True),
         ({}, {"columns": (EMAIL,)}, False),
         ({"columns": (EMAIL,)}, {"columns": (("people.email", ("other",)),)}, False),
-        ({"kinds": frozenset({"read", "write"})}, {}, True),
-        ({}, {"kinds": frozenset({"write"})}, False),
+        ({"kinds": ("read", "write")}, {}, True),
+        ({}, {"kinds": ("write",)}, False),
         ({"functions": ("leak",)}, {}, True),
         ({}, {"functions": ("leak",)}, False),
         ({"actions": (DELETE, READ)}, {"actions": (DELETE,)}, True),
@@ -75,19 +79,7 @@ def test_each_reason_alone_makes_a_question(change: dict[str, Any], asks: bool) 
 def test_a_yes_covers_nothing_more_and_at_most_twice_the_rows(
     before: dict[str, Any], after: dict[str, Any], covered: bool
 ) -> None:
-    assert replace(HARMLESS, **before).covers(replace(HARMLESS, **after)) is covered
-
-
-def test_a_verdict_has_what_the_text_says_and_what_the_plan_says() -> None:
-    reading = SqlEffects(
-        ("read", "write"), (EMAIL,), frozenset({PEOPLE}), ("leak",), (DELETE,), ("SELECT 1", "DELETE"), 3
-    )
-    verdict = judge(reading, Estimate(7), 1000, (("a.b", ()),))
-    columns = (("a.b", ()), EMAIL)
-    assert verdict == SqlVerdict(
-        frozenset({"read", "write"}), 2, columns, ("leak",), 7, 1000, (DELETE,), ("SELECT 1", "DELETE"), 3
-    )
-    assert judge(reading, None, 5).rows is None
+    assert verdict(**before).covers(verdict(**after)) is covered
 
 
 @pytest.mark.parametrize(
@@ -136,13 +128,12 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
         ({"rows": 2345678}, ["It goes through about 2,345,678 rows; you are asked above 1,000."]),
         ({"rows": None}, ["The engine cannot estimate its cost before it runs."]),
         (
-            {"statements": 2, "rows": None},
+            {"kinds": ("read", "read"), "rows": None},
             ["It has 2 statements.", "The engine cannot estimate its cost before it runs."],
         ),
         (
             {
-                "statements": 3,
-                "kinds": frozenset({"outside", "read", "write", "definition"}),
+                "kinds": ("outside", "read", "write", "definition"),
                 "rows": None,
                 "actions": (
                     SqlAction("outside", "COPY TO A FILE FROM", "a"),
@@ -155,7 +146,7 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
                 ),
             },
             [
-                "It has 3 statements.",
+                "It has 4 statements.",
                 "It changes data: DELETE FROM people, a⟨U+202E⟩b; UPDATE c.",
                 "It changes tables, views or rights: DROP TABLE d.",
                 "It reaches files, other databases or settings: COPY TO A FILE FROM a.",
@@ -180,18 +171,18 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
     ],
 )
 def test_reasons_are_sentences_with_names_and_numbers(change: dict[str, Any], told: list[str]) -> None:
-    assert [*reasons(replace(HARMLESS, **change))] == told
+    assert [*reasons(verdict(**change))] == told
 
 
 @pytest.mark.parametrize(("many", "more"), [(29, "c28."), (31, "c29 and 1 more."), (40, "c29 and 10 more.")])
 def test_of_many_columns_the_first_are_named_and_the_others_counted(many: int, more: str) -> None:
     columns = tuple((f"t.c{at}", ()) for at in range(many))
-    told = next(reasons(replace(HARMLESS, columns=columns)))
+    told = next(reasons(verdict(columns=columns)))
     assert told.endswith(f", t.{more}")
 
 
 def test_long_names_are_cut() -> None:
-    wide = replace(HARMLESS, columns=(("y" * 200, ()),), functions=("x" * 200,))
+    wide = verdict(columns=(("y" * 200, ()),), functions=("x" * 200,))
     told = "\n".join(reasons(wide))
     assert "y" * 40 in told
     assert "y" * 81 not in told
@@ -200,19 +191,18 @@ def test_long_names_are_cut() -> None:
 
 
 def test_the_person_reads_the_reasons_the_statement_and_what_a_no_does() -> None:
-    verdict = replace(HARMLESS, shown=("SELECT\n1\u202e",), comments=4)
-    assert message(verdict, "SELECT\n1\u202e--ab", "It writes a file.") == (
+    seen = verdict(shown=("SELECT\n1\u202e",), comments=4)
+    assert message(seen, "SELECT\n1\u202e--ab", "It writes a file.") == (
         "Run this SQL?\n\n- It writes a file.\n- It goes through about 10 rows; you are asked above 1,000.\n\n"
         "The statement (13 characters, 4 of them comments that are not shown):\nSELECT\n1⟨U+202E⟩\n\n"
         "If you decline: It does not run, and the model is told that you said no."
     )
-    assert message(HARMLESS, "SELECT 1").startswith("Run this SQL?\n\n- It goes through about ")
+    assert message(verdict(), "SELECT 1").startswith("Run this SQL?\n\n- It goes through about ")
 
 
 def test_of_long_statements_the_beginning_and_the_end_are_shown_and_the_rest_counted() -> None:
     long = "y" * 12_000, "a" * 7_000 + "z" * 8_000
-    verdict = replace(HARMLESS, statements=3, shown=(long[0], "SELECT 1", long[1]))
-    told = message(verdict, "x" * 3020)
+    told = message(verdict(kinds=("read",) * 3, shown=(long[0], "SELECT 1", long[1])), "x" * 3020)
     assert "The 3 statements (3,020 characters):\nyyy" in told
     assert "yyy;\nSELECT 1;\naaa" in told
     assert "zzz\n\nIf you decline" in told
@@ -224,18 +214,18 @@ def test_of_long_statements_the_beginning_and_the_end_are_shown_and_the_rest_cou
 
 def test_a_statement_that_a_desk_shows_is_shown_whole() -> None:
     statement = "SELECT " + "1, " * 4_000 + "2"
-    assert statement in message(replace(HARMLESS, shown=(statement,)), statement)
+    assert statement in message(verdict(shown=(statement,)), statement)
 
 
 @pytest.mark.parametrize("odd", ["\u202e", "\u202e\u202d", "⟨", "\n" * 9, " " * 99])
 @pytest.mark.parametrize("many", [1, 3, 10])
 def test_a_question_is_never_longer_than_a_client_takes(odd: str, many: int) -> None:
-    verdict = replace(HARMLESS, statements=many, shown=(odd * (60_000 // len(odd) // many),) * many)
-    told = message(verdict, "x" * 60_000)
+    seen = verdict(kinds=("read",) * many, shown=(odd * (60_000 // len(odd) // many),) * many)
+    told = message(seen, "x" * 60_000)
     assert len(told) <= MESSAGE
     assert len(told.encode()) <= DEFAULT_LIMITS.message
 
 
 def test_a_question_whose_reasons_leave_no_room_for_the_statement_is_refused() -> None:
     with pytest.raises(UnreadableSql, match="run it in several parts"):
-        message(replace(HARMLESS, shown=("SELECT 1",)), "SELECT 1", "x" * (MESSAGE - 300))
+        message(verdict(shown=("SELECT 1",)), "SELECT 1", "x" * (MESSAGE - 300))

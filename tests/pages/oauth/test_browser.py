@@ -20,7 +20,7 @@ from tests.pages.test_browser import OPENS, asked_link, running, tab
 from tests.pages.test_looks import check
 from tests.server.peers import ROOT, free_port, text_of
 
-from handraise.client import browsing
+from handraise.client import consent_client
 from handraise.ledger import Ledger
 from handraise.questions import UrlQuestion
 from handraise.revisions import Revision
@@ -182,7 +182,9 @@ async def links(here: Host, count: int) -> list[str]:
 async def test_two_flows_at_once_one_refused_at_the_provider_and_one_finished(
     browser: Browser, issuer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browsing, "PATIENCE", 60)  # the script says yes to two links, not that one is done
+    monkeypatch.setattr(
+        consent_client, "PATIENCE", 60
+    )  # the script says yes to two links, not that one is done
     folder = tmp_path / "server"
     folder.mkdir()
     async with (

@@ -21,7 +21,6 @@ from handraise.errors import OutsideBoundary, SetupError, UsageError, sentence
 from handraise.revisions import Revision
 from handraise.server import Boundary
 from handraise.server.boundary import Handle
-from handraise.server.boundary.beneath import by_walking
 from handraise.urls import dump_file_uri
 
 
@@ -125,7 +124,7 @@ async def test_a_tool_reads_and_writes_inside_and_is_told_the_boundary_outside(
 
 
 async def test_every_operation_works_on_every_revision(revision: Revision, notes: Path) -> None:
-    server, _ = serve(opener=by_walking)
+    server, _ = serve()
     (notes / "away").symlink_to("/")
     async with connect(server, revision, list_roots_callback=Roots(notes)) as client:
         tree = (await client.call_tool("tree", {})).structured_content

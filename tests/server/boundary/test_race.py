@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.server.boundary.test_beneath import OPENERS
+from tests.server.boundary.test_files import OPENERS
 
-from handraise.server.boundary.beneath import Opener
-from handraise.server.boundary.files import Files
+from handraise.server.boundary.files import Files, Opener
 from handraise.server.boundary.rootset import RootPath, adopt_folders
 
 SECONDS = 2.0

@@ -10,10 +10,8 @@ try:
 except ImportError:
     raise SetupError('SqlGuard needs sqlglot: pip install "handraise[sql]"') from None
 
+from handraise.guards.sql.engines import DuckDB, Engine, Estimate, Postgres, Trino
 from handraise.guards.sql.guard import SqlGuard
-from handraise.guards.sql.on_duckdb import DuckDB
-from handraise.guards.sql.on_postgres import Postgres
-from handraise.guards.sql.on_trino import Trino
-from handraise.guards.sql.schema import Catalogue, Engine, Estimate, Relation, Schema
+from handraise.guards.sql.schema import Catalogue, Relation, Schema
 
 __all__ = ["Catalogue", "DuckDB", "Engine", "Estimate", "Postgres", "Relation", "Schema", "SqlGuard", "Trino"]

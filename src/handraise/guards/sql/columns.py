@@ -40,7 +40,7 @@ class TableInQuery:
         return [*self.renamed[name], *own] if name in self.renamed else own
 
     def left_out(self, names: frozenset[str]) -> frozenset[str]:
-        """The columns that a star leaves out with these names. One of another column may leave out that one only."""
+        """The columns that `* EXCEPT (…)` with these names certainly leaves out."""
         if not names or self.renamed:
             return frozenset()
         return self.relation.folded - {
@@ -65,7 +65,7 @@ class QueryScope:
             scope = scope.outer
 
     def enter(self, called: str, bounds: Iterable[TableInQuery] = ()) -> None:
-        """Add what can be selected from."""
+        """Add a name that can be selected from, with its tables."""
         found = dict.fromkeys(bounds)
         self.tables.setdefault(called, {}).update(found)
         self.bounds.update(found)
@@ -92,11 +92,11 @@ class QueryScopes:
 
     @property
     def bounds(self) -> Iterable[TableInQuery]:
-        """The tables of all, each once however often it is there with the same columns."""
+        """The tables of all scopes, each once for each way in which its columns are named."""
         return self._bounds.values()
 
     def of(self, node: exp.Expr) -> QueryScope:
-        """The innermost one that a node is in."""
+        """The innermost scope around a node."""
         return self._inside[id(node.parent)]
 
     def take(self, node: exp.Expr, *, new_tables: bool) -> list[Relation]:
@@ -205,7 +205,7 @@ class ColumnReach:
         self._has_places = False
 
     def of(self, nodes: Sequence[exp.Expr], *, new_tables: bool = False, is_view: bool = False) -> Reached:
-        """The reached columns among those to look for. `new_tables`: the statement may name tables that it makes."""
+        """The wanted columns that a statement reaches. `new_tables`: it may name tables that it makes itself."""
         self._nodes = nodes
         self._statement = nodes[0]
         self._has_places = is_view
@@ -256,7 +256,7 @@ class ColumnReach:
                 self._take_everything(node)
 
     def _take_column(self, node: exp.Column) -> None:
-        """A name with or without a table, a schema and so on before it, and fields of it behind."""
+        """Take a column, which may have a table and a schema before it and fields behind it."""
         if isinstance(node.parent, exp.Star):
             return  # named to be left out
         parts = [fold(part.name) for part in node.parts]
@@ -276,7 +276,7 @@ class ColumnReach:
                 self._take_name(node, part)
 
     def _take_of(self, node: exp.Expr, bound: TableInQuery, name: str) -> None:
-        """A column of one table. An unknown name may be a function of the whole row (`p.to_json`)."""
+        """Take a column of one table. An unknown name may be a function of the whole row (`p.to_json`)."""
         if names := self._meant(bound, name):
             for each in names:
                 self._add(node, bound.relation, each)
@@ -284,7 +284,7 @@ class ColumnReach:
             self._add_all(node, bound.relation)
 
     def _take_name(self, node: exp.Expr, name: str) -> None:
-        """A name without a table: a column of the innermost query that has it, of any query, or a whole row."""
+        """Take a bare name: a column of the innermost query that has it, else of any query, or a whole row."""
         chain = [*self._scopes.of(node).chain()]
         at = self._take_if_column(node, name)
         if any(self._meant(bound, name) for bound in chain[0].bounds):
@@ -314,7 +314,7 @@ class ColumnReach:
         return False
 
     def _take_row(self, node: exp.Expr, qualifier: str, except_: frozenset[str]) -> None:
-        """All columns of the table with this name."""
+        """Take all columns of the table with this name."""
         for scope in self._scopes.of(node).chain():
             if qualifier in scope.tables:
                 for bound in scope.tables[qualifier]:
@@ -324,7 +324,7 @@ class ColumnReach:
             self._take_everything(node)
 
     def _take_all(self, node: exp.Expr, except_: frozenset[str] = frozenset()) -> None:
-        """All columns of all tables of the query around the node."""
+        """Take all columns of all tables of the query around the node."""
         for bound in self._scopes.of(node).bounds:
             self._add_all(node, bound.relation, bound.left_out(except_))
 

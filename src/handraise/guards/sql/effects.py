@@ -163,7 +163,7 @@ def _definition(node: exp.Expr, schema: Schema, dialect: str) -> tuple[str, list
 
 
 def _tables(parts: Iterable[object], schema: Schema, behind: Behind | None = None) -> list[str]:
-    """The names of all tables in these parts, each that a name may mean; a new one as it is written."""
+    """The names of all tables in these parts: every table that a name may mean, or the text of a new one."""
     found: list[str] = []
     named = (part for part in parts if isinstance(part, exp.Expr))
     for table in (each for part in named for each in part.find_all(exp.Table)):
@@ -231,7 +231,7 @@ _HARMLESS: Final = frozenset(
 def unknown_functions(nodes: Iterable[exp.Expr], words: frozenset[str], made: frozenset[str]) -> list[str]:
     """The names of the functions in a statement whose effects nobody knows.
 
-    One that somebody `made` counts wherever its name stands, because `p.leak` calls `leak(p)` in PostgreSQL.
+    A function that somebody `made` counts wherever its name stands: in PostgreSQL, `p.leak` calls `leak(p)`.
     """
     found = dict.fromkeys(sorted(words & made)) if made else {}
     for node in nodes:
@@ -367,11 +367,6 @@ class SqlReader:
         if strange := self._strange(tuple(body.walk()), parsed.words):
             self._in_views[view] = strange
         return body
-
-
-def read(text: str, dialect: str, schema: Schema, catalogue: Catalogue) -> SqlEffects:
-    """Read one text alone."""
-    return SqlReader(dialect, schema, catalogue).read(text)
 
 
 def _require_lasting(nodes: Sequence[exp.Expr]) -> None:

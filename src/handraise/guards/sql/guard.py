@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Final
 
@@ -14,17 +14,9 @@ from handraise.errors import GuardRefused, HandraiseError
 from handraise.forms import ANSWER, DEFAULT_LIMITS, Flag, Form
 from handraise.guards.consent import ask_for_consent, end_with, require_accepted
 from handraise.guards.sql.effects import SqlAction, SqlEffects, SqlReader, StatementKind
+from handraise.guards.sql.engines import CannotEstimate, Engine, Estimate
 from handraise.guards.sql.parsing import MAX_TEXT, UnreadableSql
-from handraise.guards.sql.schema import (
-    CannotEstimate,
-    Catalogue,
-    Engine,
-    Estimate,
-    FieldPath,
-    Relation,
-    Schema,
-    fold,
-)
+from handraise.guards.sql.schema import Catalogue, FieldPath, Relation, Schema, fold
 from handraise.questions import FormQuestion
 
 DEFAULT_ROWS: Final = 1_000_000
@@ -40,28 +32,29 @@ _KINDS: Final[dict[StatementKind, str]] = {
 }
 
 
+TaggedColumns = tuple[tuple[str, tuple[str, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SqlVerdict:
-    """The reasons for a question; without any, the statement may run."""
+    """Whether a person has to agree, by a statement's effects and its cost."""
 
-    kinds: frozenset[StatementKind]
-    statements: int
-    columns: tuple[tuple[str, tuple[str, ...]], ...]
-    functions: tuple[str, ...]
+    effects: SqlEffects
     rows: int | None
+    """The engine's estimate, if there is one."""
     threshold: int
-    actions: tuple[SqlAction, ...] = ()
-    shown: tuple[str, ...] = ()
-    """The text of each statement, without comments."""
-    comments: int = 0
-    """How many characters of comments there are."""
+    """More rows than this need a yes."""
+
+    @property
+    def columns(self) -> TaggedColumns:
+        """The personal columns that it reaches, each with its tags."""
+        return self.effects.columns
 
     @property
     def asks(self) -> bool:
         """Whether a person has to agree."""
-        return bool(
-            self.kinds - {"read"} or self.columns or self.functions or self.statements > 1 or self.is_costly
-        )
+        effects = self.effects
+        return effects.kinds != ("read",) or bool(effects.columns or effects.functions) or self.is_costly
 
     @property
     def is_costly(self) -> bool:
@@ -70,33 +63,14 @@ class SqlVerdict:
 
     def covers(self, later: SqlVerdict) -> bool:
         """Whether a yes to this verdict covers a later one, which reaches nothing more and at most twice the rows."""
+        before, after = self.effects, later.effects
         return (
-            later.kinds <= self.kinds
-            and set(later.actions) <= set(self.actions)
-            and set(later.columns) <= set(self.columns)
-            and set(later.functions) <= set(self.functions)
+            set(after.kinds) <= set(before.kinds)
+            and set(after.actions) <= set(before.actions)
+            and set(after.columns) <= set(before.columns)
+            and set(after.functions) <= set(before.functions)
             and (not later.is_costly or (later.rows or 0) <= 2 * (self.rows or 0))
         )
-
-
-def judge(
-    reading: SqlEffects, estimate: Estimate | None, threshold: int, columns: TaggedColumns = ()
-) -> SqlVerdict:
-    """The verdict. `columns` are personal ones that the engine's plan reads, beside those in the text."""
-    return SqlVerdict(
-        frozenset(reading.kinds),
-        len(reading.kinds),
-        tuple(sorted({*reading.columns, *columns})),
-        reading.functions,
-        None if estimate is None else estimate.rows,
-        threshold,
-        reading.actions,
-        reading.shown,
-        reading.comments,
-    )
-
-
-TaggedColumns = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def planned_columns(estimate: Estimate, schema: Schema, catalogue: Catalogue) -> TaggedColumns:
@@ -132,12 +106,13 @@ def message(verdict: SqlVerdict, text: str, also: str | None = None) -> str:
     room = MESSAGE - len(before) - len(behind)
     if room < _LEAST_TEXT:
         raise UnreadableSql("It does more than a question can show; run it in several parts.")
-    return before + _text(verdict.shown, room) + behind
+    return before + _text(verdict.effects.shown, room) + behind
 
 
 def _heading(verdict: SqlVerdict, text: str) -> str:
-    comments = f", {verdict.comments:,} of them comments that are not shown" if verdict.comments else ""
-    which = "The statement" if verdict.statements == 1 else f"The {verdict.statements} statements"
+    hidden, statements = verdict.effects.comments, len(verdict.effects.kinds)
+    comments = f", {hidden:,} of them comments that are not shown" if hidden else ""
+    which = "The statement" if statements == 1 else f"The {statements} statements"
     return f"{which} ({len(text):,} characters{comments}):"
 
 
@@ -161,17 +136,18 @@ _COUNTED: Final = 50
 
 def reasons(verdict: SqlVerdict) -> Iterator[str]:
     """Why a person is asked, in sentences. Changes are named in full, everything else up to some length."""
-    if verdict.statements > 1:
-        yield f"It has {verdict.statements} statements."
+    effects = verdict.effects
+    if len(effects.kinds) > 1:
+        yield f"It has {len(effects.kinds)} statements."
     for kind, sentence in _KINDS.items():
-        if kind in verdict.kinds or any(action.kind == kind for action in verdict.actions):
-            yield f"{sentence}: {_changes(verdict.actions, kind)}."
-    if read := [for_line(each.name, limit=80) for each in verdict.actions if each.kind == "read"]:
+        if kind in effects.kinds or any(action.kind == kind for action in effects.actions):
+            yield f"{sentence}: {_changes(effects.actions, kind)}."
+    if read := [for_line(each.name, limit=80) for each in effects.actions if each.kind == "read"]:
         yield f"It reads: {_listed(read)}."
-    if verdict.columns:
-        yield f"It reaches personal data: {_listed([_named(*each) for each in verdict.columns])}."
-    if verdict.functions:
-        names = _listed([for_line(name, limit=60) for name in verdict.functions])
+    if effects.columns:
+        yield f"It reaches personal data: {_listed([_named(*each) for each in effects.columns])}."
+    if effects.functions:
+        names = _listed([for_line(name, limit=60) for name in effects.functions])
         yield f"It calls what may change data, or read files, the network or other tables: {names}."
     if verdict.rows is None:
         yield "The engine cannot estimate its cost before it runs."
@@ -258,10 +234,9 @@ class SqlGuard:
             end_with(error)
         except UnreadableSql as error:
             end_with(_refused("cannot_parse", str(error)))
-        if verdict.kinds != {"read"} or verdict.functions:
-            self._settled = (
-                self._clock() + self._keep
-            )  # the statement runs from now on: a check in between may come too soon
+        if set(verdict.effects.kinds) != {"read"} or verdict.effects.functions:
+            # The statement runs from now on: a look at the schema meanwhile may come too soon.
+            self._settled = self._clock() + self._keep
         return statement
 
     async def judge(self, statement: str, *, fresh: bool = False) -> SqlVerdict:
@@ -279,12 +254,14 @@ class SqlGuard:
             logger.info("no estimate: %s", error)
             raise _refused("cannot_estimate", f"The engine gives no estimate for it: {error}") from None
         if estimate is None:
-            return judge(reading, None, self._rows)
+            return SqlVerdict(reading, None, self._rows)
         if strange := unnamed_tables(reading, estimate, reader.schema):
             raise _refused(
                 "cannot_parse", f"The engine would read tables that it does not name: {', '.join(strange)}."
             )
-        return judge(reading, estimate, self._rows, planned_columns(estimate, reader.schema, self._catalogue))
+        planned = planned_columns(estimate, reader.schema, self._catalogue)
+        effects = replace(reading, columns=tuple(sorted({*reading.columns, *planned})))
+        return SqlVerdict(effects, estimate.rows, self._rows)
 
     async def _look_up(self) -> SqlReader:
         self._reader = SqlReader(self._engine.dialect, await self._engine.schema(), self._catalogue)

@@ -1,4 +1,4 @@
-"""An engine's tables, views and functions; the cost of a statement; and the catalogue of columns with personal data."""
+"""An engine's tables, views and functions, and the catalogue of columns with personal data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -22,17 +22,17 @@ FieldPath = tuple[str, ...]
 
 
 def fold(name: str) -> str:
-    """One spelling for all names that an engine might treat as equal: rather too many than too few."""
+    """One spelling for names that some engine may treat as equal. In doubt, names are equal."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
 
 
 def exact(name: str) -> str:
-    """One spelling for names that every engine treats as equal: rather too few than too many."""
+    """One spelling for names that every engine treats as equal. In doubt, names differ."""
     return name.lower() if name.isascii() else name
 
 
 def fold_path(path: Iterable[str]) -> FieldPath:
-    """A qualified name in that spelling."""
+    """A qualified name, folded."""
     return tuple(fold(part) for part in path)
 
 
@@ -73,7 +73,7 @@ class Relation:
 
     @cached_property
     def folded(self) -> frozenset[str]:
-        """Its columns, in one spelling."""
+        """Its columns, folded."""
         return frozenset(map(fold, self.columns))
 
 
@@ -96,7 +96,7 @@ class Schema:
 
     @cached_property
     def folded_functions(self) -> frozenset[str]:
-        """The user-defined functions, in one spelling."""
+        """The user-defined functions, folded."""
         return frozenset(map(fold, self.functions))
 
     def named(self, path: FieldPath) -> list[Relation]:
@@ -104,40 +104,6 @@ class Schema:
         wanted = fold_path(path)
         same = self._by_name.get(wanted[-1], ())
         return [each for each in same if fold_path(each.path)[-len(wanted) :] == wanted]
-
-
-class CannotEstimate(Exception):
-    """The engine gives no estimate or no schema. The message tells the model why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The engine's estimate of one statement.
-
-    - `rows`: the most rows that any step of its plan goes through.
-    - `tables`: the tables in its plan, and `columns` those that the plan says are read, where it says so.
-    """
-
-    rows: int
-    tables: frozenset[FieldPath] = frozenset()
-    columns: frozenset[tuple[FieldPath, str]] = frozenset()
-
-
-class Engine(Protocol):
-    """An engine that statements run on."""
-
-    @property
-    def dialect(self) -> str:
-        """The parser's name for its SQL dialect."""
-        ...
-
-    async def schema(self) -> Schema:
-        """Read its objects now. Raises `CannotEstimate`."""
-        ...
-
-    async def estimate(self, statement: str) -> Estimate:
-        """Estimate the cost of exactly one statement; it is not run. Raises `CannotEstimate`."""
-        ...
 
 
 def nested_fields(

@@ -1,14 +1,17 @@
-"""Every rule, by its code."""
+"""Every rule, by its code. Its words and examples are in `rules.toml`, its check in one of the modules."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from types import MappingProxyType
+from typing import Final
 
-from handraise.lint.rules import answers, forms, revisions, when_to_ask
-from handraise.lint.source import LintMark, LintRule, SourceFile
+from handraise.lint.rules import answers, how_to_ask, when_to_ask
+from handraise.lint.source import LintCheck, LintMark, LintRule, SourceFile
 
-UNREADABLE = "HR001"
+UNREADABLE: Final = "HR001"
 
 
 def _nothing(source: SourceFile) -> Iterator[LintMark]:
@@ -16,25 +19,15 @@ def _nothing(source: SourceFile) -> Iterator[LintMark]:
     yield from ()
 
 
-_READABLE = LintRule(
-    code=UNREADABLE,
-    title="file that cannot be read",
-    sentence="This Python version cannot parse the file, or it is not UTF-8.",
-    why="The linter cannot check a file that it cannot read.",
-    fix="Fix the file, or leave it out of the paths.",
-    wrong="def broken(:\n",
-    right="def whole() -> None: ...\n",
-    check=_nothing,
-)
+_CHECKS: Final[Mapping[str, LintCheck]] = {
+    UNREADABLE: _nothing,
+    **how_to_ask.CHECKS,
+    **answers.CHECKS,
+    **when_to_ask.CHECKS,
+}
+_WORDS: Final = tomllib.loads(files(__name__).joinpath("rules.toml").read_text(encoding="utf-8"))
 
-_PARTS = (forms, answers, revisions, when_to_ask)
-
-RULES: Mapping[str, LintRule] = MappingProxyType(
-    {
-        rule.code: rule
-        for rule in sorted(
-            (_READABLE, *(rule for part in _PARTS for rule in part.RULES)), key=lambda rule: rule.code
-        )
-    }
+RULES: Final[Mapping[str, LintRule]] = MappingProxyType(
+    {code: LintRule(code, check=_CHECKS[code], **words) for code, words in _WORDS.items()}
 )
 """In the order of their codes: HR1 forms, HR2 answers, HR3 links, HR4 revisions, HR5 when to ask."""

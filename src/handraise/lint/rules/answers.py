@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from handraise.lint.question_sites import QuestionSite, all_question_sites, our_method
-from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFile
+from handraise.lint.questions import QuestionSite, all_question_sites, our_method
+from handraise.lint.source import LintCheck, LintMark, SourceFile
 
 _DATA = ("data", "content", "value")
 _KINDS = {"Accepted": "accept", "Declined": "decline", "Cancelled": "cancel", "Fallback": "fallback"}
@@ -26,7 +27,7 @@ class AnswerFlow:
 
 
 def follow_answer(source: SourceFile, site: QuestionSite) -> AnswerFlow:
-    """The way of an answer through its function."""
+    """Find where a function keeps and reads an answer."""
     whole: ast.AST = site.node
     awaited = False
     while True:
@@ -42,7 +43,7 @@ def follow_answer(source: SourceFile, site: QuestionSite) -> AnswerFlow:
 
 
 def is_looked_at(source: SourceFile, node: ast.AST) -> bool:
-    """Whether an answer is looked at here: matched, compared, tested, passed on. Taking its data is not that."""
+    """Whether this use checks an answer: matches, compares, tests it, or passes it on. Taking its data does not."""
     return reads_data(source, node) is None
 
 
@@ -165,7 +166,7 @@ def _missing_cases(source: SourceFile, statement: ast.Match, wanted: set[str]) -
 
 
 def _goes_on(source: SourceFile, statement: ast.stmt) -> bool:
-    """Whether anything is done behind a statement, in the same block."""
+    """Whether other statements follow this one in its block."""
     parent = source.parents[statement]
     blocks = (getattr(parent, name, []) for name in ("body", "orelse", "finalbody"))
     return any(statement in block and block[-1] is not statement for block in blocks)
@@ -265,125 +266,12 @@ def _hurried(source: SourceFile) -> Iterator[LintMark]:
 
 _TIME_LIMITS = {"timeout", "timeout_at", "wait_for", "fail_after", "fail_at", "move_on_after", "move_on_at"}
 
-RULES = (
-    LintRule(
-        code="HR201",
-        title="answer not looked at",
-        sentence="The data of an answer is used without a check that the person accepted.",
-        why="A person may decline or cancel. Then there is no data: the call crashes, or goes on as after a yes.",
-        fix="`match` the answer, or take its data with `.or_stop()`, which ends the call politely without an accept.",
-        wrong="""
-async def rename(old: str) -> str:
-    answer = await ask.text(f"What shall {old} be called?", max_length=80)
-    return answer.data
-""",
-        right="""
-async def rename(old: str) -> str:
-    answer = await ask.text(f"What shall {old} be called?", max_length=80)
-    return answer.or_stop()
-""",
-        check=_unseen,
-    ),
-    LintRule(
-        code="HR202",
-        title="decline or cancel not handled",
-        sentence="No branch handles a decline, a cancel or a fallback.",
-        why="Accept, decline and cancel are three answers. A forgotten one falls through to the next statement.",
-        fix="Add the missing case. A decline is final; after a cancel the model may ask again later.",
-        wrong="""
-async def archive(folder: str) -> str:
-    match await ask.confirm(f"Archive {folder}?"):
-        case Accepted():
-            done = "Archived."
-        case Declined():
-            done = "Kept."
-    return done
-""",
-        right="""
-async def archive(folder: str) -> str:
-    match await ask.confirm(f"Archive {folder}?"):
-        case Accepted():
-            return "Archived."
-        case Declined():
-            return "Kept: the person said no."
-        case Cancelled():
-            return "Nothing decided; ask again later."
-""",
-        check=_missing,
-    ),
-    LintRule(
-        code="HR203",
-        title="answer thrown away",
-        sentence="The answer to a question is not used, or the question is never awaited.",
-        why="The tool goes on even when the person declines. The question only wastes their time.",
-        fix="Use the answer: `match` it, or end the call on anything but an accept with `.or_stop()`.",
-        wrong="""
-async def archive(folder: str) -> str:
-    await ask.confirm(f"Archive {folder}?")
-    return "Archived."
-""",
-        right=CONFIRMED_FIRST,
-        check=_ignored,
-    ),
-    LintRule(
-        code="HR204",
-        title="missing answer hidden",
-        sentence="A broad `except` around a question hides a missing answer.",
-        why=(
-            "`NotSupported`, `Expired`, `Withdrawn` and `Failed` do not mean a decline. `Stopped` ends a call "
-            "politely. A broad `except` makes all of them look like a bug or like consent."
-        ),
-        fix="Catch `NotSupported` or `NoAnswer` by name, and say what the model should do then.",
-        wrong="""
-async def archive(folder: str) -> str:
-    try:
-        (await ask.confirm(f"Archive {folder}?")).or_stop()
-    except Exception:
-        pass
-    return "Archived."
-""",
-        right="""
-async def archive(folder: str) -> str:
-    try:
-        (await ask.confirm(f"Archive {folder}?")).or_stop()
-    except NotSupported:
-        return "Nothing done: ask the person to archive it themselves."
-    return "Archived."
-""",
-        check=_swallowed,
-    ),
-    LintRule(
-        code="HR205",
-        title="answer used as a condition",
-        sentence="A question or an answer is used as a condition, as if it were a yes.",
-        why="A decline is an answer too, and would count as true. So Handraise raises an error.",
-        fix="`match` the answer, compare its `.action`, or go on only after an accept with `.or_stop()`.",
-        wrong="""
-async def archive(folder: str) -> str:
-    if await ask.confirm(f"Archive {folder}?"):
-        return "Archived."
-    return "Kept."
-""",
-        right=CONFIRMED_FIRST,
-        check=_truth,
-    ),
-    LintRule(
-        code="HR206",
-        title="time limit around a question",
-        sentence="A time limit around a question counts the time that the person takes.",
-        why="The limit runs while the person reads. The call ends, and the question still waits at a desk.",
-        fix="Limit the question with `timeout=`, and your own work with `working_time(seconds)`.",
-        wrong="""
-async def archive(folder: str) -> str:
-    async with asyncio.timeout(10):
-        (await ask.confirm(f"Archive {folder}?")).or_stop()
-    return "Archived."
-""",
-        right="""
-async def archive(folder: str) -> str:
-    (await ask.confirm(f"Archive {folder}?", timeout=600)).or_stop()
-    return "Archived."
-""",
-        check=_hurried,
-    ),
-)
+
+CHECKS: Final[Mapping[str, LintCheck]] = {
+    "HR201": _unseen,
+    "HR202": _missing,
+    "HR203": _ignored,
+    "HR204": _swallowed,
+    "HR205": _truth,
+    "HR206": _hurried,
+}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from handraise.lint.question_sites import QuestionSite, all_question_sites, function_asks, our_method
-from handraise.lint.source import Function, LintMark, LintRule, SourceFile, is_constant, written_text
+from handraise.lint.questions import QuestionSite, all_question_sites, function_asks, our_method, written_form
+from handraise.lint.source import Function, LintCheck, LintMark, SourceFile, is_constant, written_text
 from handraise.lint.tools import Tool, destructive_calls, destructive_word, tools
-from handraise.lint.written_forms import written_form
 
 
 def _never_asks(source: SourceFile) -> Iterator[LintMark]:
@@ -31,31 +31,6 @@ def _harm(source: SourceFile, tool: Tool) -> str | None:
     return None
 
 
-_HARM_RULES = (
-    LintRule(
-        code="HR501",
-        title="destructive tool that never asks",
-        sentence="A tool deletes, sends or pays, and nobody is asked.",
-        why="Then one mistake of the model does permanent damage. One line in a document that it reads can cause that.",
-        fix="Confirm with the real names and counts (`ask.confirm`), or put a guard in front.",
-        wrong="""
-@server.tool()
-async def delete_notes(folder: str) -> str:
-    shutil.rmtree(folder)
-    return "Deleted."
-""",
-        right="""
-@server.tool()
-async def delete_notes(folder: str) -> str:
-    (await ask.confirm(f"Delete {count(folder)} notes of {folder}?")).or_stop("Kept them all.")
-    shutil.rmtree(folder)
-    return "Deleted."
-""",
-        check=_never_asks,
-    ),
-)
-
-
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -63,9 +38,8 @@ def _in_a_loop(source: SourceFile) -> Iterator[LintMark]:
     for site in all_question_sites(source):
         if site.style != "request" and is_repeated(source, site.node):
             yield site.node, "The person is asked once for each turn of this loop."
-    bodies = (
-        source.function_of(site.node) for site in all_question_sites(source)
-    )  # not what merely defines one
+    # The function that asks, not one that merely defines it.
+    bodies = (source.function_of(site.node) for site in all_question_sites(source))
     asking = {body.name for body in bodies if body is not None}
     for call in source.calls():
         if isinstance(call.func, ast.Name) and call.func.id in asking and is_repeated(source, call):
@@ -98,29 +72,6 @@ def _is_before_the_first_turn(loop: ast.AST, below: ast.AST) -> bool:
             return below is first
         case _:
             return False
-
-
-_LOOP_RULES = (
-    LintRule(
-        code="HR502",
-        title="question in a loop",
-        sentence="A person is asked once for each turn of a loop.",
-        why="People stop reading after the second question. The policy limits how often a call may ask.",
-        fix="Ask once about all of them: `ask.choose_many`, a form, or `ask.all`. To ask again, use `check=`.",
-        wrong="""
-async def archive(folders: list[str]) -> str:
-    for folder in folders:
-        (await ask.confirm(f"Archive {folder}?")).or_stop()
-    return "Archived."
-""",
-        right="""
-async def archive(folders: list[str]) -> str:
-    chosen = (await ask.choose_many("Archive which folders?", folders)).or_stop()
-    return f"Archived {len(chosen)}."
-""",
-        check=_in_a_loop,
-    ),
-)
 
 
 _INVALID = {"ValueError", "TypeError", "ValidationError", "JSONDecodeError", "KeyError"}
@@ -244,74 +195,10 @@ def _says_nothing(source: SourceFile) -> Iterator[LintMark]:
             yield site.message or site.node, "This does not say what will happen, to what, or to how many."
 
 
-_WORTH_RULES = (
-    LintRule(
-        code="HR503",
-        title="question for the chat",
-        sentence="A form asks for something that the model could ask for in the chat.",
-        why=(
-            "A form interrupts. Use it for choices that the model must not make, or that need the server's data. "
-            "For any other free text, use an argument or the chat."
-        ),
-        fix="Make it a required argument. Ask when there is a choice to offer or a check to make.",
-        wrong="""
-@server.tool()
-async def add_note(title: str | None = None) -> str:
-    if title is None:
-        title = (await ask.text("What is the title?")).or_stop()
-    return f"Added {title}."
-""",
-        right="""
-@server.tool()
-async def add_note(title: str) -> str:
-    return f"Added {title}."
-""",
-        check=_prose,
-    ),
-    LintRule(
-        code="HR504",
-        title="question that an error would settle",
-        sentence="A person is asked because an argument is not valid.",
-        why="The model wrote the argument and can correct it. A clear error interrupts nobody.",
-        fix="Raise an error that names the argument and the rule.",
-        wrong="""
-@server.tool()
-async def remind(day: str) -> str:
-    try:
-        date.fromisoformat(day)
-    except ValueError:
-        day = (await ask.text(f"{day} is no date. Which day?")).or_stop()
-    return f"Reminder on {day}."
-""",
-        right="""
-@server.tool()
-async def remind(day: str) -> str:
-    try:
-        date.fromisoformat(day)
-    except ValueError:
-        raise ToolError(f"day: {day!r} is no date like 2026-11-15") from None
-    return f"Reminder on {day}."
-""",
-        check=_settled_later,
-    ),
-    LintRule(
-        code="HR505",
-        title="confirmation that says nothing",
-        sentence="A confirmation does not name the action, its object or the number.",
-        why="A person cannot consent to something they cannot see. They say yes without reading.",
-        fix="Name the real things in the message: the names, the number, the account, the amount.",
-        wrong="""
-async def archive(folder: str) -> str:
-    (await ask.confirm("Are you sure?")).or_stop()
-    return "Archived."
-""",
-        right="""
-async def archive(folder: str) -> str:
-    (await ask.confirm(f"Archive {count(folder)} notes of {folder}?")).or_stop()
-    return "Archived."
-""",
-        check=_says_nothing,
-    ),
-)
-
-RULES = (*_HARM_RULES, *_LOOP_RULES, *_WORTH_RULES)
+CHECKS: Final[Mapping[str, LintCheck]] = {
+    "HR501": _never_asks,
+    "HR502": _in_a_loop,
+    "HR503": _prose,
+    "HR504": _settled_later,
+    "HR505": _says_nothing,
+}

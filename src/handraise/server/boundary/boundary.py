@@ -1,24 +1,27 @@
-"""`Boundary`: the client's roots as the limit for a server's files."""
+"""`Boundary`: the client's roots as the limit for a server's files.
+
+The current roots belong to a connection on the legacy revisions, and to one call on 2026-07-28.
+"""
 
 from __future__ import annotations
 
 import errno
+import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar
+from typing import Final, Literal, Self, TypeVar
 
+import anyio
 import anyio.to_thread
 
 from handraise.errors import OutsideBoundary, SetupError
 from handraise.sdk.adapter import IncomingRequest
 from handraise.sdk.choose import adapter_for
-from handraise.server.boundary.beneath import Opener, best_opener
-from handraise.server.boundary.files import Files, FolderEntry, OpenMode
-from handraise.server.boundary.handles import Handle
-from handraise.server.boundary.rootset import Named, RootPath, RootSet, adopt_folders
-from handraise.server.boundary.scope import Scope
+from handraise.server.ask import ask
+from handraise.server.boundary.files import Files, FolderEntry, OpenMode, best_opener
+from handraise.server.boundary.rootset import Named, RootPath, RootSet, adopt_folders, adopt_uris
 from handraise.server.served import ServedCall, current_call
 
 R = TypeVar("R")
@@ -42,8 +45,7 @@ class Boundary:
 
     A path is absolute, a `file://` URI or, if there is only one root, relative to it. Symbolic links are not followed.
 
-    - `refuse_hard_links`: refuse files with another name, which may be outside.
-    - `opener`: how to open files beneath a folder; by default the best way of the system.
+    `refuse_hard_links`: refuse files with another name, which may be outside.
     """
 
     def __init__(
@@ -52,10 +54,9 @@ class Boundary:
         folders: Iterable[Named] | None = None,
         *,
         refuse_hard_links: bool = False,
-        opener: Opener | None = None,
     ) -> None:
         self._folders = None if folders is None else [_configured(folder) for folder in folders]
-        self._files = Files(opener or best_opener(), refuse_hard_links)
+        self._files = Files(best_opener(), refuse_hard_links)
         self._of_calls: weakref.WeakKeyDictionary[ServedCall, Scope] = weakref.WeakKeyDictionary()
         self._of_connections: weakref.WeakSet[Scope] = weakref.WeakSet()
         self._key = f"handraise.boundary.{id(self)}"
@@ -170,7 +171,7 @@ class Boundary:
             raise current_call().raisable(error) from None
 
     async def _run(self, roots: RootSet, path: Named, work: Callable[[], R], *, to: Named | None = None) -> R:
-        """Do it in a thread. Errors name the paths as the caller gave them, not the last step of each."""
+        """Run work in a thread. Its errors name the paths as the caller gave them."""
         try:
             return await anyio.to_thread.run_sync(work)
         except OSError as error:
@@ -197,3 +198,125 @@ def _configured(folder: Named) -> Path:
             f"a boundary needs whole paths; {str(folder)!r} depends on where the server was started"
         )
     return path
+
+
+Check = Callable[[RootPath], Awaitable[None]]
+"""Raises `OutsideBoundary` when the file is no longer inside."""
+
+_CHUNK = 1 << 20
+
+
+class Handle:
+    """An open file inside the boundary. Every use first checks that it is still inside."""
+
+    def __init__(self, descriptor: int, place: RootPath, check: Check) -> None:
+        self._descriptor: int | None = descriptor
+        self._place = place
+        self._check = check
+
+    async def read(self, size: int = -1) -> bytes:
+        """The next bytes; without a size, the rest."""
+        descriptor = await self._held()
+        if size >= 0:
+            return await anyio.to_thread.run_sync(os.read, descriptor, size)
+        chunks = []
+        while chunk := await anyio.to_thread.run_sync(os.read, descriptor, _CHUNK):
+            chunks.append(chunk)
+            await self._held()
+        return b"".join(chunks)
+
+    async def write(self, data: bytes) -> None:
+        """Write all of this."""
+        left = memoryview(data)
+        while left:
+            descriptor = await self._held()
+            left = left[await anyio.to_thread.run_sync(os.write, descriptor, left[:_CHUNK]) :]
+
+    async def seek(self, offset: int, whence: Literal[0, 1, 2] = os.SEEK_SET) -> int:
+        """Go to another place in the file."""
+        return os.lseek(await self._held(), offset, whence)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, by its user or because its root went."""
+        return self._descriptor is None
+
+    async def aclose(self) -> None:
+        """Close the file. Closing it twice does no harm."""
+        self._close()
+
+    async def _held(self) -> int:
+        if self._descriptor is None:
+            raise ValueError("the file is closed")
+        try:
+            await self._check(self._place)
+        except BaseException:
+            self._close()
+            raise
+        if self._descriptor is None:
+            raise ValueError("the file is closed")
+        return self._descriptor
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._close()
+
+    def __del__(self) -> None:
+        self._close()
+
+
+Configured = Callable[[], RootSet | None]
+"""Returns the configured roots; None when none are configured."""
+
+_TRIES = 5
+
+
+class Scope:
+    """The roots of one client, read when they are needed and again after a notice that they changed.
+
+    A new set replaces the old one in a single assignment, so no operation sees a mixture.
+    """
+
+    def __init__(self, configured: Configured) -> None:
+        self._configured = configured
+        self._lock = anyio.Lock()
+        self._known: RootSet | None = None
+        self._notices = 0
+
+    def changed(self) -> None:
+        """Forget the roots, because the client said that they changed."""
+        self._notices += 1
+        self._known = None
+
+    async def roots(self) -> RootSet:
+        """The current roots. Files that were opened under other roots stop working."""
+        known = self._known
+        if known is not None:
+            return known
+        async with self._lock:
+            if self._known is None:
+                self._known = known = await self._read()
+                return known
+            return self._known
+
+    async def _read(self) -> RootSet:
+        """Ask the client; again if the roots change meanwhile."""
+        for _ in range(_TRIES):
+            heard, roots = self._notices, await self._ask()
+            if heard == self._notices:
+                return roots
+        return RootSet(unusable=("the client's roots kept changing while they were read",))
+
+    async def _ask(self) -> RootSet:
+        configured = self._configured()
+        if not current_call().can("roots"):
+            return configured or RootSet(unusable=("the client has no roots and the server configures none",))
+        named = adopt_uris(root.uri for root in await ask.roots())
+        return named if configured is None else named & configured

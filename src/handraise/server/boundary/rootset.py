@@ -69,7 +69,7 @@ class RootSet:
             reasons = "; ".join(("no root is known", *self.unusable))
             raise OutsideBoundary(text, reasons, boundary=())
         try:
-            names, absolute = _taken_apart(text)
+            names, absolute = _split_path(text)
         except ValueError as problem:
             raise self.refusal(text, str(problem)) from None
         if not absolute:
@@ -126,7 +126,7 @@ def adopt_folders(paths: Iterable[PurePosixPath | Path]) -> RootSet:
     return RootSet(tuple(dict.fromkeys(folders)), tuple(unusable))
 
 
-def _taken_apart(text: str) -> tuple[Names, bool]:
+def _split_path(text: str) -> tuple[Names, bool]:
     """The names of a path, and whether it is absolute. Percent signs are decoded only in a URI."""
     if text[:5].lower() == "file:":
         try:

@@ -15,8 +15,8 @@ from tests.server.peers import text_of
 from tests.waiting import until
 
 from handraise import Handraise, ask, complete
-from handraise.client.browsing import MAX_RETRIES
 from handraise.client.calls import MAX_RESENT
+from handraise.client.consent_client import MAX_RETRIES
 from handraise.desks import Decision
 from handraise.desks.scripted import Line
 from handraise.errors import Stopped
@@ -50,7 +50,7 @@ class Connector:
 
 @pytest.fixture
 async def connector(monkeypatch: pytest.MonkeyPatch) -> Connector:
-    monkeypatch.setattr("handraise.client.browsing.PATIENCE", 0.05)
+    monkeypatch.setattr("handraise.client.consent_client.PATIENCE", 0.05)
     return Connector()
 
 

@@ -1,20 +1,136 @@
-"""Trino, by the output that its documentation shows. None of this ran against a live cluster."""
+"""The schema and the cost of a statement, from DuckDB, PostgreSQL and Trino."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from handraise.errors import GuardRefused
-from handraise.guards.sql import Catalogue, SqlGuard, Trino
-from handraise.guards.sql.on_trino import parse_io
-from handraise.guards.sql.schema import CannotEstimate, Estimate
+from handraise.guards.sql import Catalogue, DuckDB, SqlGuard, Trino
+from handraise.guards.sql.engines import (
+    CannotEstimate,
+    Estimate,
+    parse_duckdb_plan,
+    parse_postgres_plan,
+    parse_trino_plan,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("U4")]
+
+
+@pytest.fixture
+def duckdb_engine() -> Iterator[DuckDB]:
+    with duckdb.connect() as connection:
+        connection.execute("""
+            CREATE TABLE people(id INT, "e.mail" TEXT, city TEXT); CREATE TABLE orders(id INT, total INT);
+            INSERT INTO people SELECT i, 'x', 'y' FROM range(1000) t(i);
+            INSERT INTO orders SELECT i, i FROM range(3000) t(i);
+            CREATE SCHEMA crm; CREATE VIEW crm.cities AS SELECT city FROM people;
+            CREATE TABLE stays(id INT, guest STRUCT(email TEXT), twice INT GENERATED ALWAYS AS (id * 2));
+            CREATE VIEW guests AS SELECT guest FROM stays;
+            CREATE MACRO leak(x) AS x
+        """)
+        yield DuckDB(connection)
+
+
+def step(name: str, *children: dict[str, Any], **said: Any) -> dict[str, Any]:
+    info = {key.replace("_", " "): value for key, value in said.items()}
+    return {"name": name, "children": [*children], "extra_info": info}
+
+
+@pytest.mark.parametrize(
+    ("plan", "rows"),
+    [
+        (step("SCAN", Estimated_Cardinality="7"), 7),
+        (step("SORT", step("SCAN", Estimated_Cardinality="9"), Estimated_Cardinality="3"), 9),
+        (step("SORT", step("SCAN", Estimated_Cardinality="3"), Estimated_Cardinality="9"), 9),
+        (step("SORT", step("A", Estimated_Cardinality="3"), step("B", Estimated_Cardinality="4")), 4),
+        (
+            step("CROSS_PRODUCT", step("A", Estimated_Cardinality="3"), step("B", Estimated_Cardinality="4")),
+            12,
+        ),
+        (step("X_JOIN", step("A", Estimated_Cardinality="3"), step("B", Estimated_Cardinality="4")), 12),
+        (
+            step(
+                "X_JOIN",
+                step("A", Estimated_Cardinality="3"),
+                step("S", step("B", Estimated_Cardinality="4")),
+            ),
+            12,
+        ),
+        (step("X_JOIN", step("A", Estimated_Cardinality="3"), Estimated_Cardinality="0"), 3),
+        ({"name": "EMPTY", "extra_info": None, "children": None}, 0),
+        ({"name": "EMPTY"}, 0),
+    ],
+)
+def test_the_most_rows_of_any_step_count_and_a_product_is_what_goes_in(
+    plan: dict[str, Any], rows: int
+) -> None:
+    for text in (json.dumps(plan), json.dumps([plan])):
+        assert parse_duckdb_plan(text).rows == rows
+
+
+def test_tables_and_columns_of_every_step_are_found() -> None:
+    several = step("SCAN", Table='"my db".main."people"', Projections=["id", "email", ""])
+    single = step("SCAN", Table="orders", Projections="total")
+    estimate = parse_duckdb_plan(
+        json.dumps(step("TOP", several, step("SUB", single, step("SCAN", Table="none"))))
+    )
+    people = ("my db", "main", "people")
+    assert estimate.tables == {people, ("orders",), ("none",)}
+    assert estimate.columns == {(people, "id"), (people, "email"), (("orders",), "total")}
+
+
+async def test_real_plans_have_what_is_looked_for(duckdb_engine: DuckDB) -> None:
+    plain = await duckdb_engine.estimate('SELECT "e.mail" FROM people')
+    assert [path[-1] for path in plain.tables] == ["people"]
+    assert [column for _, column in plain.columns] == ["e.mail"]
+    assert plain.rows == 1000
+    assert (await duckdb_engine.estimate("SELECT count(*) FROM people, orders")).rows == 3_000_000
+
+
+async def test_tables_views_and_macros_are_known_and_nothing_of_the_systems_own(
+    duckdb_engine: DuckDB,
+) -> None:
+    schema = await duckdb_engine.schema()
+    found = {each.path[1:]: each for each in schema.relations}
+    assert {path: each.columns for path, each in found.items()} == {
+        ("main", "people"): ("id", "e.mail", "city"),
+        ("main", "orders"): ("id", "total"),
+        ("main", "stays"): ("id", "guest", "twice"),
+        ("main", "guests"): ("guest",),
+        ("crm", "cities"): ("city",),
+    }
+    assert {path for path, each in found.items() if each.definition} == {
+        ("crm", "cities"),
+        ("main", "guests"),
+    }
+    assert [(field.column, field.name) for field in found["main", "stays"].fields] == [("guest", "email")]
+    assert found["main", "guests"].fields == ()
+    assert [column for column, _ in found["main", "stays"].computed] == ["twice"]
+    assert schema.functions == {"leak"}
+
+
+async def test_what_duckdb_objects_to_is_one_line(duckdb_engine: DuckDB) -> None:
+    guard = SqlGuard(duckdb_engine, Catalogue())
+    with pytest.raises(Exception, match="nothing_like_it") as caught:
+        await guard.judge("SELECT nothing_like_it FROM orders")
+    assert "\n" not in str(caught.value)
+
+
+def test_every_step_of_every_plan_counts() -> None:
+    scan = {"Plan Rows": 500, "Relation Name": "people", "Schema": "crm"}
+    below = {"Plan Rows": 2.0, "Plans": [{"Plan Rows": 1, "Plans": [scan]}]}
+    other = {"Plan Rows": 7, "Relation Name": "orders", "Schema": "public"}
+    tables = frozenset({("crm", "people"), ("public", "orders")})
+    assert parse_postgres_plan([{"Plan": below}, {"Plan": other}]) == Estimate(500, tables)
+    assert parse_postgres_plan([{"Plan": {"Plan Rows": 3, "Plans": [other]}}]).rows == 7
+
 
 PLANS = Path(__file__).parents[1] / "data" / "trino"
 ORDERS, PEOPLE = ("hive", "tpch", "orders"), ("hive", "tpch", "people")
@@ -58,7 +174,7 @@ class Cluster:
 
 
 def test_the_documented_plan_of_a_write_is_read() -> None:
-    estimate = parse_io(plan("documented"))
+    estimate = parse_trino_plan(plan("documented"))
     assert estimate.rows == 2
     assert estimate.tables == {("hive", "tpch", "test_orders")}
     assert {column for _, column in estimate.columns} == {"orderkey", "processing", "custkey"}
@@ -75,7 +191,7 @@ def test_the_documented_plan_of_a_write_is_read() -> None:
     ],
 )
 def test_the_most_rows_that_go_in_or_come_out_count(name: str, rows: int, tables: Any) -> None:
-    estimate = parse_io(plan(name))
+    estimate = parse_trino_plan(plan(name))
     assert (estimate.rows, estimate.tables) == (rows, tables)
 
 
@@ -84,16 +200,16 @@ def test_of_a_write_what_goes_in_counts_and_what_comes_out_where_that_is_known()
     elsewhere = text.replace('"table": "test_orders"', '"table": "kept"').replace(
         '"kept"', '"test_orders"', 1
     )
-    assert parse_io(elsewhere).tables == {("hive", "tpch", "test_orders"), ("hive", "tpch", "kept")}
-    assert parse_io(text.replace('"outputRowCount": "NaN"', '"outputRowCount": 7.5')).rows == 8
+    assert parse_trino_plan(elsewhere).tables == {("hive", "tpch", "test_orders"), ("hive", "tpch", "kept")}
+    assert parse_trino_plan(text.replace('"outputRowCount": "NaN"', '"outputRowCount": 7.5')).rows == 8
     values = {**json.loads(text), "inputTableColumnInfos": []}  # INSERT ... VALUES
-    assert parse_io(json.dumps(values)) == Estimate(0, frozenset({("hive", "tpch", "test_orders")}))
+    assert parse_trino_plan(json.dumps(values)) == Estimate(0, frozenset({("hive", "tpch", "test_orders")}))
 
 
 @pytest.mark.parametrize("name", ["no_statistics", "result_unknown"])
 def test_without_statistics_there_is_no_estimate(name: str) -> None:
     with pytest.raises(CannotEstimate, match="no statistics"):
-        parse_io(plan(name))
+        parse_trino_plan(plan(name))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +219,7 @@ def test_without_statistics_there_is_no_estimate(name: str) -> None:
 )
 def test_a_plan_that_is_none_gives_no_estimate(text: str) -> None:
     with pytest.raises(CannotEstimate, match=r"the plan cannot be read|no statistics"):
-        parse_io(text)
+        parse_trino_plan(text)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,25 @@
-"""Rules about what a form asks for, and about links in URL questions and in the text of forms."""
+"""Rules about how to ask: what a form asks for, where a link leads, and which revisions a question works on."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from handraise.errors import FormError, UnsafeUrl
 from handraise.forms import Field, Flag, Form, Number, Text
-from handraise.lint.question_sites import QuestionSite, all_question_sites
-from handraise.lint.source import CONFIRMED_FIRST, LintMark, LintRule, SourceFile, written_text
-from handraise.lint.written_forms import WrittenField, WrittenForm, written_form
+from handraise.lint.questions import (
+    QuestionSite,
+    WrittenField,
+    WrittenForm,
+    all_question_sites,
+    is_resolver,
+    own_question_sites,
+    written_form,
+)
+from handraise.lint.source import Function, LintCheck, LintMark, SourceFile, position_of, written_text
+from handraise.lint.tools import effects
 from handraise.policy.policy import urls_in_text
 from handraise.policy.rules import Facts
 from handraise.questions import FormQuestion, Origin
@@ -99,91 +107,6 @@ def _options(source: SourceFile, expression: ast.expr) -> int:
             return 0
 
 
-_FORM_RULES = (
-    LintRule(
-        code="HR101",
-        title="secret in a form",
-        sentence="A form asks for a password, key, token, card, or national id.",
-        why=(
-            "The answer to a form travels through the client and may reach the model and its logs. The protocol "
-            "forbids servers to ask for secrets in a form. Handraise refuses to send the question."
-        ),
-        fix="Ask for it on a page of your own, in URL mode, with `ask.secret`.",
-        wrong="""
-async def connect() -> str:
-    key = (await ask.text("Paste your API key")).or_stop()
-    return sync_with(key)
-""",
-        right="""
-async def connect() -> str:
-    key = (await ask.secret("API key", service="sync")).or_stop()
-    return sync_with(key)
-""",
-        check=_secrets,
-    ),
-    LintRule(
-        code="HR102",
-        title="nested form",
-        sentence="A field of a form is an object, a free list or another type that is not a single value.",
-        why="Forms are flat on every revision. Clients cannot show such a field, and Handraise refuses the form.",
-        fix="Give each part a field of its own, offer options to choose from, or ask a second question.",
-        wrong="""
-class Place(BaseModel):
-    city: str
-
-class Trip(BaseModel):
-    place: Place
-
-async def plan() -> str:
-    trip = (await ask("Where to?", Trip)).or_stop()
-    return trip.place.city
-""",
-        right="""
-class Trip(BaseModel):
-    city: str = Field(max_length=80)
-
-async def plan() -> str:
-    trip = (await ask("Where to?", Trip)).or_stop()
-    return trip.city
-""",
-        check=_nested,
-    ),
-    LintRule(
-        code="HR103",
-        title="empty form",
-        sentence="A form has no fields.",
-        why="Some clients hang on a form without fields, and others accept it without showing anything.",
-        fix="Ask for one yes or no: `ask.confirm`.",
-        wrong="""
-class Nothing(BaseModel):
-    pass
-
-async def archive(folder: str) -> str:
-    (await ask(f"Archive {folder}?", Nothing)).or_stop()
-    return "Archived."
-""",
-        right=CONFIRMED_FIRST,
-        check=_empty,
-    ),
-    LintRule(
-        code="HR104",
-        title="question too large",
-        sentence="A question has a longer message, more fields or more options than a desk shows.",
-        why="`ask` refuses it. A message may have 64 KiB, a form 50 fields, and a choice 2,000 options.",
-        fix="Ask first for something that leaves fewer options. Split a long form into several questions.",
-        wrong="""
-async def pick(names: str) -> str:
-    return (await ask.choose(f"Which of {names}?", [f"Row {n}" for n in range(5000)])).or_stop()
-""",
-        right="""
-async def pick(names: str, matching: list[str]) -> str:
-    return (await ask.choose(f"Which of {names}?", matching)).or_stop()
-""",
-        check=_large,
-    ),
-)
-
-
 _GAP: Final = "placeholder"
 _PORT: Final = re.compile(f":{_GAP}(?=[/?#]|$)")
 _UNKNOWN_HOST: Final = re.compile(rf"[a-z]+://{_GAP}")
@@ -232,46 +155,124 @@ def _mentions_address(message: str | None, form: WrittenForm | None) -> bool:
     return _NO_WEB_ADDRESSES.decide(Facts(question, Origin("", ""))).verdict != "allow"
 
 
-_LINK_RULES = (
-    LintRule(
-        code="HR301",
-        title="unsafe link",
-        sentence="A link is unencrypted, carries credentials or personal data, signs in by itself, or deceives.",
-        why=(
-            "The link passes through the client and its logs. Anyone who has it can open it. The protocol forbids "
-            "credentials and personal data in a link, and asks for https outside of development."
-        ),
-        fix="Send a plain https link with a random id. Let the person sign in on your own page.",
-        wrong="""
-async def connect(email: str) -> str:
-    (await ask.open("Sign in to go on.", f"https://notes.example.com/in?email={email}")).or_stop()
-    return "Connected."
-""",
-        right="""
-async def connect(flow: str) -> str:
-    (await ask.open("Sign in to go on.", f"https://notes.example.com/in/{flow}")).or_stop()
-    return "Connected."
-""",
-        check=_unsafe,
-    ),
-    LintRule(
-        code="HR302",
-        title="link in a form",
-        sentence="The text of a form contains a web address.",
-        why="The person would follow it without the warnings that a link gets. Desks show a warning for such a form.",
-        fix="Ask a URL question instead: `ask.open` shows the whole link and asks for consent to open it.",
-        wrong="""
-async def agree() -> str:
-    (await ask.confirm("Do you accept the terms at https://notes.example.com/terms?")).or_stop()
-    return "Agreed."
-""",
-        right="""
-async def agree() -> str:
-    (await ask.open("Read the terms and accept them there.", "https://notes.example.com/terms")).or_stop()
-    return "Agreed."
-""",
-        check=_in_text,
-    ),
+_VOLATILE = re.compile(
+    r"(?:.*\.)?(?:now|utcnow|today|time|time_ns|monotonic|perf_counter|uuid1|uuid4|random|randint|choice|token_\w+)"
 )
+_CLOCKS = ("datetime", "date", "time", "uuid", "random", "secrets")
 
-RULES = (*_FORM_RULES, *_LINK_RULES)
+
+def _no_back_channel(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
+        if site.style in ("context", "session"):
+            yield site.node, "This fails on 2026-07-28, which has no requests from server to client."
+
+
+def _run_again(source: SourceFile) -> Iterator[LintMark]:
+    for function in source.functions:
+        if is_resolver(source, function):
+            found = min(effects(source, function), key=position_of, default=None)
+            if found is not None:
+                yield found, f"`{function.name}` runs again in every round, and this with it."
+            continue
+        for asking, sentence in _interrupted(source, function):
+            found = _effect_before(source, function, asking)
+            if found is not None:
+                yield found, sentence
+                break
+
+
+def _interrupted(source: SourceFile, function: Function) -> Iterator[tuple[ast.AST, str]]:
+    """Where a body stops on 2026-07-28, last place first, each with what happens to the effects before it."""
+    for call in reversed(list(source.calls(function))):
+        own = source.function_of(call) is function
+        if own and source.last_name(call.func) == "InputRequiredResult":
+            yield call, "The client calls again with the answer, and this runs a second time."
+    for site in reversed(own_question_sites(source, function)):
+        if site.style in ("context", "session"):
+            yield site.node, "On 2026-07-28 this has happened when the question behind it fails the call."
+
+
+def _replayed(source: SourceFile) -> Iterator[LintMark]:
+    for function in source.functions:
+        if not any(source.last_name(each) == "replayable" for each in function.decorator_list):
+            continue
+        for site in reversed(own_question_sites(source, function)):
+            found = _effect_before(source, function, site.node)
+            if found is not None:
+                yield (
+                    found,
+                    f"`{function.name}` may run again from the top after a restart, and this with it.",
+                )
+                break
+
+
+def _effect_before(source: SourceFile, function: Function, asking: ast.AST) -> ast.AST | None:
+    """The first change after which a function still reaches the question."""
+    found = (each for each in effects(source, function) if _leads_to(source, each, asking))
+    return min(found, key=position_of, default=None)
+
+
+def _leads_to(source: SourceFile, effect: ast.AST, asking: ast.AST) -> bool:
+    if position_of(effect) >= position_of(asking) or any(
+        above is effect for above in source.ancestors(asking)
+    ):
+        return False
+    around = set(source.ancestors(asking))
+    for above in source.ancestors(effect):
+        if isinstance(above, ast.Call) and source.last_name(above.func) == "once":
+            return False
+        if isinstance(above, ast.If | ast.match_case | ast.ExceptHandler) and above not in around:
+            other = above.orelse if isinstance(above, ast.If) else []
+            block = other if _is_in(effect, other) else above.body
+            if isinstance(block[-1], ast.Return | ast.Raise):
+                return False
+    return True
+
+
+def _is_in(node: ast.AST, block: list[ast.stmt]) -> bool:
+    return any(node is each for statement in block for each in ast.walk(statement))
+
+
+def _volatile(source: SourceFile) -> Iterator[LintMark]:
+    for site in all_question_sites(source):
+        if site.style in ("resolver", "request") and site.message is not None:
+            found = next(
+                (call for call in _calls_for(source, site.message) if _is_volatile(source, call)), None
+            )
+            if found is not None:
+                yield site.message, f"`{ast.unparse(found)}` is different in every round."
+
+
+def _calls_for(source: SourceFile, message: ast.expr) -> Iterator[ast.Call]:
+    """The calls that a message is made from, through the names in it."""
+    for node in ast.walk(message):
+        if isinstance(node, ast.Call):
+            yield node
+        if isinstance(node, ast.Name) and (value := source.value_of(node)) is not None:
+            yield from (each for each in ast.walk(value) if isinstance(each, ast.Call))
+
+
+def _is_volatile(source: SourceFile, call: ast.Call) -> bool:
+    name = source.dotted(call.func)
+    return _VOLATILE.fullmatch(name) is not None and name.partition(".")[0] in _CLOCKS
+
+
+def _legacy_error(source: SourceFile) -> Iterator[LintMark]:
+    for call in source.calls():
+        if source.last_name(call.func) == "UrlElicitationRequiredError":
+            yield call, "Error -32042 exists on 2025-11-25 only."
+
+
+CHECKS: Final[Mapping[str, LintCheck]] = {
+    "HR101": _secrets,
+    "HR102": _nested,
+    "HR103": _empty,
+    "HR104": _large,
+    "HR301": _unsafe,
+    "HR302": _in_text,
+    "HR401": _no_back_channel,
+    "HR402": _run_again,
+    "HR403": _volatile,
+    "HR404": _legacy_error,
+    "HR405": _replayed,
+}
