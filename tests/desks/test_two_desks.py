@@ -14,10 +14,9 @@ from tests.desks.web.visitor import InThisProcess, Visitor
 from tests.waiting import until
 
 from handraise.desks import Desk, Queue
-from handraise.desks.control import AnswerCode
-from handraise.desks.headless import HeadlessDesk
+from handraise.desks.codes import AnswerCode
+from handraise.desks.headless import HeadlessDesk, ParkedDesk
 from handraise.desks.lines import LineDesk
-from handraise.desks.parked import ParkedDesk
 from handraise.desks.scripted import ScriptedDesk
 from handraise.desks.terminal import TerminalDesk
 from handraise.desks.web import WebDesk

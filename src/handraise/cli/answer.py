@@ -12,7 +12,7 @@ import typer
 from handraise.cli.common import AsJson
 
 if TYPE_CHECKING:
-    from handraise.desks.control.client import Pending
+    from handraise.desks.control import Pending
 
 
 EXAMPLES = """Examples:
@@ -49,7 +49,7 @@ def answer(
     The command asks for the code of that question's desk; you type it without echo. The desk shows the code beside the
     question. For a parked question, the code is in the terminal where its program was started.
     """
-    from handraise.desks.control.client import pending, send_answer
+    from handraise.desks.control import pending, send_answer
 
     given = _given(accept, decline, cancel)
     question = next((each for each in pending() if each.id == question_id), None)
@@ -91,7 +91,7 @@ def _code(question: Pending, action: str, file: Path | None) -> str:
             raise typer.BadParameter(f"{file}: the code cannot be read from it ({error})") from None
     from getpass import getpass
 
-    from handraise.desks.parked import show_at_terminal
+    from handraise.desks.codes import show_at_terminal
 
     if not show_at_terminal("\n".join(lines_of(question.described)) + "\n"):
         raise typer.BadParameter("there is no terminal to type the code at; use --credential-file")
@@ -136,7 +136,7 @@ def pending(
     It shows each question and its server. To answer one, use `handraise answer`. It asks for the code that only a desk
     shows.
     """
-    from handraise.desks.control.client import pending as look
+    from handraise.desks.control import pending as look
 
     waiting = [each.described for each in look()]
     if as_json:

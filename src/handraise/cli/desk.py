@@ -42,8 +42,7 @@ def code() -> None:
     """
     from getpass import getpass
 
-    from handraise.desks.desk_code import DeskCode, desk_code_file, new_desk_code
-    from handraise.desks.parked import show_at_terminal
+    from handraise.desks.codes import DeskCode, desk_code_file, new_desk_code, show_at_terminal
 
     file = desk_code_file(os.environ)
     if not show_at_terminal(""):

@@ -169,7 +169,7 @@ def own_options() -> dict[str, dict[str, Any]]:
 
 def own_desk() -> dict[str, bool]:
     """How the desk recognises its person: by the connecting program, or by the desk code."""
-    from handraise.desks.desk_code import desk_code_file
+    from handraise.desks.codes import desk_code_file
     from handraise.processes import can_tell
 
     return {"process_facts": can_tell(), "desk_code": desk_code_file(os.environ).is_file()}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.fill import (
     NO,
     YES,

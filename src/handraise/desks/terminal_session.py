@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, TextIO
 
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.endings import describe_ending, outcome_of
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.queue import ARMED_AFTER, Queue, Verdict

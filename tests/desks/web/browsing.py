@@ -12,7 +12,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright, expect
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
 from handraise.policy import Policy, Settings

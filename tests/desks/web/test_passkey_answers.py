@@ -18,7 +18,7 @@ from tests.waiting import until
 
 from handraise.access import Access, AccessCheck
 from handraise.desks import Waiting
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile, Passkeys, Use
 from handraise.desks.remote import RemoteQueue, reply_to

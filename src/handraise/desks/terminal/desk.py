@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.language import Language, language_of_terminal
 from handraise.desks.lines import LineDesk
 from handraise.desks.queue import Queue

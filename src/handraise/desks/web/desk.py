@@ -12,9 +12,8 @@ from types import TracebackType
 from typing import Final
 
 from handraise.access import AccessCheck
-from handraise.desks.control import AnswerCode
-from handraise.desks.control.directory import require_private, runtime_directory
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import AnswerCode, DeskCodeCheck
+from handraise.desks.control import require_private, runtime_directory
 from handraise.desks.endings import Earlier
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, PasskeyStore

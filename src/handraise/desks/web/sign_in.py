@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handraise.access import Access, AccessCheck
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import DeskCodeCheck
 from handraise.desks.language import Language
 from handraise.desks.passkeys import Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER

@@ -17,8 +17,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from handraise.access import REFUSALS, Access, AccessCheck
-from handraise.desks.control import AnswerCode
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import AnswerCode, DeskCodeCheck
 from handraise.desks.endings import Earlier
 from handraise.desks.gate import PolicyGate
 from handraise.desks.language import Language

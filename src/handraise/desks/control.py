@@ -1,6 +1,8 @@
-"""The listener of the control socket: one line of JSON in, one out. Only this user can connect.
+"""The control socket of a process: a command in another terminal lists what waits, and answers it with a code.
 
-It tells what waits, and takes an answer that comes with the code.
+One line of JSON in, one out. Only this user can connect: the sockets are in a directory that nobody else can enter, and
+each process has one entry there. The listener tells what waits, and takes an answer that comes with the code. The
+client is plain and blocking.
 """
 
 from __future__ import annotations
@@ -12,25 +14,29 @@ import logging
 import os
 import secrets
 import socket
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from handraise.desks.control.code import AnswerCode
-from handraise.desks.control.directory import SOCKET, new_entry, require_private, runtime_directory
+from handraise.desks.codes import AnswerCode, prove
 from handraise.desks.endings import describe_ending
-from handraise.desks.fill import edited
+from handraise.desks.fill import edited, read_answer
 from handraise.desks.language import ENGLISH
 from handraise.desks.present import link_of
 from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
-from handraise.desks.waiting import Content, Decision, DeskAnswer, Waiting, describe, desk_answer
+from handraise.desks.waiting import Decision, DeskAnswer, Waiting, describe
 from handraise.disk import replace_file
-from handraise.errors import WireError
-from handraise.forms import check_answer
+from handraise.errors import SetupError, WireError
+from handraise.policy.places import data_directory
 from handraise.processes import SocketOwner, UnixPeer, can_tell, tcp_peer, unix_peer
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion, Person
-from handraise.secrets import scan_answer
-from handraise.wire import parse_answer
+
+logger = logging.getLogger(__name__)
 
 DESK: Final = "command"
 """What this desk is called in decisions."""
@@ -129,37 +135,27 @@ def _no(error: str, sentence: str, problems: list[str] | None = None) -> Message
 
 def _read(waiting: Waiting, given: Message, anyway: bool) -> DeskAnswer | Message:
     """The answer, checked as at every desk; or why it is none."""
-    question = waiting.question
-    form = question.form if isinstance(question, FormQuestion) else None
     try:
-        answer = parse_answer(given, question.mode, form)
+        answer, filled = read_answer(waiting.question, given)
     except WireError as error:
         return _no("misfit", "This is no answer to the question. Nothing was sent.", [str(error)])
-    if answer.action != "accept":
-        return desk_answer(answer.action)
-    if form is None:
-        return _consent(waiting)
-    content: Content = answer.content or {}
-    if problems := check_answer(form, content):
-        told = [f"{each.field or 'answer'}: {each.message}" for each in problems]
+    if filled is None:
+        is_consent = isinstance(answer, Accepted) and not waiting.browsing
+        if is_consent and not ((link := link_of(waiting)) and link.may_be_opened):
+            return _no("danger", "This link is dangerous and cannot be accepted. Decline or cancel it.")
+        return answer
+    if filled.problems:
+        told = [f"{each.field or 'answer'}: {each.message}" for each in filled.problems]
         return _no("misfit", "The answer does not fit the form. Nothing was sent.", told)
-    found = scan_answer(content, form, question.message)
-    if any(each.tier == 1 for each in found):
-        reasons = [each.reason for each in found if each.tier == 1]
+    if filled.stopped:
+        reasons = [each.reason for each in filled.stopped]
         return _no(
             "secret", "This looks like a secret, which a form must not carry. Nothing was sent.", reasons
         )
-    if found and not anyway:
-        reasons = [each.reason for each in found]
+    if filled.odd and not anyway:
+        reasons = [each.reason for each in filled.odd]
         return _no("personal", "Nothing was sent yet. If this is meant to leave, add --anyway.", reasons)
-    return Accepted(content)
-
-
-def _consent(waiting: Waiting) -> DeskAnswer | Message:
-    link = link_of(waiting)
-    if not waiting.browsing and (link is None or not link.may_be_opened):
-        return _no("danger", "This link is dangerous and cannot be accepted. Decline or cancel it.")
-    return Accepted(None)
+    return answer
 
 
 def _to_open(waiting: Waiting, answer: DeskAnswer) -> str | None:
@@ -173,8 +169,6 @@ def _edited(waiting: Waiting, answer: DeskAnswer) -> tuple[str, ...]:
         return edited(waiting.question.form, answer.data or {})
     return ()
 
-
-logger = logging.getLogger(__name__)
 
 LONGEST_LINE: Final = 1024 * 1024
 _PATIENCE: Final = 10.0
@@ -274,3 +268,137 @@ _STRANGER: Message = {"error": "stranger", "sentence": "This process is another 
 
 def _line(message: Message) -> bytes:
     return json.dumps(message).encode() + b"\n"
+
+
+_CLIENT_PATIENCE: Final = 15.0
+_LONGEST_REPLY: Final = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A question that waits in one of the processes."""
+
+    socket: Path
+    described: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The question's id."""
+        return str(self.described["id"])
+
+
+def pending(directory: Path | None = None) -> tuple[Pending, ...]:
+    """Everything that waits in any process of this user."""
+    found = []
+    for place in runtime_directories(os.environ) if directory is None else (directory,):
+        for entry in entries(place):
+            if (reply := _ask(entry, lambda _: {"do": "pending"})) is not None:
+                found += [Pending(entry, each) for each in reply.get("pending", ())]
+    return tuple(found)
+
+
+def send_answer(question: Pending, code: str, answer: Message, *, anyway: bool = False) -> Message | None:
+    """Send an answer. Returns the reply, None when the process ended meanwhile."""
+
+    def request(nonce: str) -> Message:
+        proof = prove(code, nonce, question.id, answer, anyway)
+        return {"do": "answer", "id": question.id, "proof": proof, "answer": answer, "anyway": anyway}
+
+    return _ask(question.socket, request)
+
+
+def _ask(entry: Path, request: Callable[[str], Message]) -> Message | None:
+    """One connection: the listener sends a nonce, takes one request, and replies."""
+    try:
+        with _connected(entry) as (line, token):
+            greeting = json.loads(_read_line(line))
+            line.sendall(json.dumps({**request(greeting["nonce"]), **token}).encode() + b"\n")
+            reply = json.loads(_read_line(line))
+    except ConnectionRefusedError:
+        with suppress(OSError):
+            entry.unlink()  # its process ended without tidying up
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return reply if isinstance(reply, dict) else None
+
+
+@contextmanager
+def _connected(entry: Path) -> Iterator[tuple[socket.socket, dict[str, str]]]:
+    """A connection to a listener, and the token that it wants where it is a port."""
+    if entry.suffix == SOCKET:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(_CLIENT_PATIENCE)
+            line.connect(str(entry))
+            yield line, {}
+    else:
+        told = json.loads(entry.read_text())
+        with socket.create_connection(("127.0.0.1", told["port"]), _CLIENT_PATIENCE) as line:
+            yield line, {"token": told["token"]}
+
+
+def _read_line(line: socket.socket) -> bytes:
+    received = bytearray()
+    while not received.endswith(b"\n"):
+        chunk = line.recv(64 * 1024)
+        if not chunk or len(received) > _LONGEST_REPLY:
+            break
+        received += chunk
+    return bytes(received)
+
+
+SOCKET: Final = ".sock"
+PORT: Final = ".port"
+"""A file with a port and a token, where there are no Unix sockets, or the directory's name is too long for one."""
+_LONGEST: Final = 100
+"""Bytes in the path of a Unix socket; the systems allow 104 and more."""
+
+
+def runtime_directory(environment: Mapping[str, str]) -> Path:
+    """Where they are: in the session's own directory, or else beside the user's rules."""
+    named = environment.get("XDG_RUNTIME_DIR", "")
+    if Path(named).is_absolute() and Path(named).is_dir():
+        return Path(named) / "handraise"
+    return data_directory(environment) / "run"
+
+
+def runtime_directories(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where to look for them: a client starts its servers with few variables, so they may have chosen otherwise."""
+    found = [data_directory(environment) / "run"]
+    if sys.platform != "win32":
+        found.append(Path(f"/run/user/{os.getuid()}/handraise"))
+    others = [each for each in found if each.is_dir()]
+    return tuple(dict.fromkeys([runtime_directory(environment), *others]))
+
+
+def require_private(directory: Path) -> None:
+    """Make the directory, and refuse one that somebody else could enter or has put there."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.lstat()
+    except OSError as error:
+        raise SetupError(f"{directory}: no place to answer by id ({error.strerror})") from None
+    if sys.platform == "win32":
+        return
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise SetupError(
+            f"{directory} must be a directory that is yours alone (chmod 700), so nothing is put there"
+        )
+
+
+def new_entry(directory: Path) -> Path:
+    """A name for a new listener, with the ending that says how it is reached."""
+    name = f"{os.getpid()}-{secrets.token_hex(4)}"
+    path = directory / f"{name}{SOCKET}"
+    has_sockets = sys.platform != "win32" and len(os.fsencode(path)) <= _LONGEST
+    return path if has_sockets else directory / f"{name}{PORT}"
+
+
+def entries(directory: Path) -> Iterator[Path]:
+    """The listeners that are there, or were."""
+    try:
+        require_private(directory)
+        found = sorted(directory.iterdir())
+    except OSError:
+        return
+    yield from (path for path in found if path.suffix in (SOCKET, PORT))
