@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ async def test_personal_data_leaves_only_when_somebody_says_so(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
-    monkeypatch.setattr("handraise.desks.fill.scan_answer", lambda *_: (found,))
+    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda *_: (found,))
     await office.put(form_question("Who?", Form.by_hand(Text("name"))))
     answer = {"action": "accept", "content": {"name": "Ada"}}
     reply = await office.send_answer(answer)

@@ -18,8 +18,7 @@ from handraise.desks.endings import Earlier
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import LOCAL, PasskeyFile, Passkeys, PasskeyStore
 from handraise.desks.queue import Queue
-from handraise.desks.web.passkey_answers import PasskeyAnswers
-from handraise.desks.web.passkey_page import Heard
+from handraise.desks.web.passkeys import Heard, PasskeyAnswers
 from handraise.desks.web.sessions import DeskSessions, PasskeyTask, page_with_link
 from handraise.desks.web.site import Site
 from handraise.disk import create_file

@@ -25,12 +25,17 @@ from handraise.desks.present import present
 from handraise.desks.queue import Queue
 from handraise.desks.waiting import Waiting, batches
 from handraise.desks.web.answering import Answering
-from handraise.desks.web.lookup import QuestionLookup, cookie_name
-from handraise.desks.web.pages import DeskPages, QuestionPages, language_of
-from handraise.desks.web.passkey_answers import PasskeyAnswers
-from handraise.desks.web.passkey_page import PATH, Heard, PasskeyPage
+from handraise.desks.web.pages import DeskPages, QuestionPages
+from handraise.desks.web.passkeys import PATH, Heard, PasskeyAnswers, PasskeyPage
 from handraise.desks.web.servers import ServersPage
-from handraise.desks.web.sessions import DeskSession, DeskSessions
+from handraise.desks.web.sessions import (
+    DeskSession,
+    DeskSessions,
+    QuestionLookup,
+    Visit,
+    cookie_name,
+    language_of,
+)
 from handraise.desks.web.sign_in import LocalPrograms, SignIn
 from handraise.errors import HandraiseError
 from handraise.site.rendering import StaticFiles
@@ -64,9 +69,9 @@ class Site:
         self._code = code
         self._earlier = earlier
         self._began = now()
-        self._pages = DeskPages(has_rules=gate is not None)
         self._files = StaticFiles("handraise.desks.web")
         self._lookup = QuestionLookup(queue, sessions)
+        self._pages = DeskPages(self._lookup, has_rules=gate is not None)
         self._closing = asyncio.Event()
         passkey_answers = passkeys or PasskeyAnswers(None, advice="")
         self._passkey_page: PasskeyPage | None = None
@@ -124,41 +129,32 @@ class Site:
 
     def _no_access(self, access: Access, language: Language) -> Response:
         text = language.sentence(REFUSALS[access])
-        return self._pages.render(
-            "note.html", 403, language=language, heading=language("not_from_here"), text=text, refused=True
-        )
+        heading = language("not_from_here")
+        return self._pages.render("note.html", 403, language, heading=heading, text=text, refused=True)
 
     async def _sign_out(self, request: Request) -> Response:
-        session = self._lookup.session(request)
-        await self._lookup.posted(request, session)
-        self._sessions.end(session)
-        language = language_of(request)
-        response = self._pages.render(
-            "note.html",
-            language=language,
-            heading=language("signed_out"),
-            text=language("signed_out_lead"),
-            refused=True,
-        )
+        visit = await self._lookup.visit(request)
+        self._sessions.end(visit.session)
+        language = visit.language
+        heading, text = language("signed_out"), language("signed_out_lead")
+        response = self._pages.render("note.html", 200, language, heading=heading, text=text, refused=True)
         response.delete_cookie(cookie_name(request), path="/", secure=True, httponly=True, samesite="strict")
         return response
 
     async def _inbox(self, request: Request) -> Response:
-        session = self._lookup.session(request)
+        visit = await self._lookup.visit(request)
+        session, language = visit.session, visit.language
         if self._passkey_page is not None and self._passkey_page.awaits(session):
             return RedirectResponse(f"/{session.place}/{PATH}", 303)
-        waiting, language = self._lookup.waiting(session), language_of(request)
         cards = [
             {
                 "handle": self._lookup.batch_handle(batch[0]),
                 "cards": [self._card(one, language) for one in batch],
             }
-            for batch in batches(waiting)
+            for batch in batches(self._lookup.waiting(session))
         ]
         code = None if self._code is None else self._code.shown()
-        return self._pages.render(
-            "inbox.html", session=session, language=language, count=len(waiting), batches=cards, code=code
-        )
+        return self._pages.render("inbox.html", 200, visit, batches=cards, code=code)
 
     def _card(self, waiting: Waiting, language: Language) -> dict[str, object]:
         return {
@@ -169,32 +165,26 @@ class Site:
         }
 
     async def _history(self, request: Request) -> Response:
-        session, language = self._lookup.session(request), language_of(request)
-        past = [self._questions.past(ended, language) for ended in self._lookup.past(session)]
-        earlier, unreadable = await self._before(session, language)
+        visit = await self._lookup.visit(request)
+        past = [self._questions.past(ended, visit.language) for ended in self._lookup.past(visit.session)]
+        earlier, unreadable = await self._before(visit)
         return self._pages.render(
-            "history.html",
-            session=session,
-            language=language,
-            count=len(self._lookup.waiting(session)),
-            past=past,
-            earlier=earlier,
-            unreadable=unreadable,
+            "history.html", 200, visit, past=past, earlier=earlier, unreadable=unreadable
         )
 
-    async def _before(self, session: DeskSession, language: Language) -> tuple[list[dict[str, object]], bool]:
+    async def _before(self, visit: Visit) -> tuple[list[dict[str, object]], bool]:
         """Decisions before this run, and whether reading them failed."""
         if self._earlier is None:
             return [], False
         try:
-            found = await self._earlier(session.person, self._began)
+            found = await self._earlier(visit.session.person, self._began)
         except HandraiseError:
             return [], True
         told = [
             {
                 "one": one,
-                "sentence": language.sentence(one.sentence),
-                "when": language.ago(self._now() - one.at),
+                "sentence": visit.language.sentence(one.sentence),
+                "when": visit.language.ago(self._now() - one.at),
             }
             for one in found
         ]
@@ -216,19 +206,14 @@ class Site:
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        session: DeskSession | None = None
-        if "place" in request.path_params and error.status_code != 403:
-            session = self._lookup.session(request)
         language = language_of(request)
-        key = _HEADINGS.get(error.status_code, "did_not_work")
+        seen_by: Visit | Language = language
+        if "place" in request.path_params and error.status_code != 403:
+            seen_by = Visit(self._lookup.session(request), language, {})
+        heading = language(_HEADINGS.get(error.status_code, "did_not_work"))
+        text = language.sentence(error.detail)
         return self._pages.render(
-            "note.html",
-            error.status_code,
-            session=session,
-            language=language,
-            count=None,
-            heading=language(key),
-            text=language.sentence(error.detail),
+            "note.html", error.status_code, seen_by, count=None, heading=heading, text=text
         )
 
 
