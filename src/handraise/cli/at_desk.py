@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -16,8 +16,6 @@ from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
-    from typing import Any, TextIO
 
     from handraise.client.consent import DeskMode
     from handraise.desks import Desk, Queue

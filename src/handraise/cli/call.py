@@ -11,12 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from handraise.cli.at_desk import DESKS
-from handraise.cli.common import AsJson, Env, Name, StatusOutput, Url, chosen_server, client_target
+from handraise.cli.at_desk import DESKS, at_desk
+from handraise.cli.common import (
+    AsJson,
+    Env,
+    Name,
+    StatusOutput,
+    Url,
+    chosen_server,
+    client_target,
+    tell_stray_lines,
+)
+from handraise.cli.ledger import open_own_ledger
+from handraise.display import for_line, for_terminal, inert
 from handraise.errors import HandraiseError, Stopped
+from handraise.gateway.upstreams import Upstream
 
 if TYPE_CHECKING:
-    from handraise.gateway.upstreams import Upstream
     from handraise.sdk.streams import Tell
 
 
@@ -35,7 +46,6 @@ class CallRequest:
 
 async def list_tools(server: Upstream, revision: str, as_json: bool, tell: Tell | None = None) -> int:
     """Print the tools; returns the exit status."""
-    from handraise.display import for_line
     from handraise.sdk.client import plain_client
 
     async with plain_client(client_target(server, tell), mode=revision) as client:
@@ -59,8 +69,6 @@ async def make_call(
     """Make the call with a desk open, and print its result; returns the exit status."""
     from importlib.metadata import version
 
-    from handraise.cli.at_desk import at_desk
-    from handraise.cli.ledger_common import open_own_ledger
     from handraise.client import Consent, ConsentClient, Roots
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
@@ -113,8 +121,6 @@ async def make_call(
 
 
 def _show(result: Any, failed: bool, as_json: bool) -> None:
-    from handraise.display import for_terminal
-
     if as_json:
         typer.echo(json.dumps(result.model_dump(by_alias=True, exclude_none=True, mode="json")))
         return
@@ -239,8 +245,6 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     """Run a command's work with a server, and exit with its status."""
     import asyncio
 
-    from handraise.cli.common import tell_stray_lines
-
     tell_stray_lines()
     try:
         status = asyncio.run(work)
@@ -257,7 +261,6 @@ def _explain(error: BaseException) -> int:
     """Print an error in one line; returns the exit status."""
     from asyncio import CancelledError
 
-    from handraise.display import inert
     from handraise.sdk.client import fault_in, hung_up, rounds_exceeded
 
     while isinstance(error, BaseExceptionGroup):

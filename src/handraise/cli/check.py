@@ -1,18 +1,22 @@
-"""`handraise check`: check questions and answers without asking anyone, for CI."""
+"""`handraise check`: check questions, answers and links without asking anyone, for CI. No link is fetched."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from handraise.cli.common import AsJson, read_document, read_lines
+from handraise.display import for_line
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
     from handraise.cli.verdicts import CheckReport
+    from handraise.urls import Inspection
 
 app = typer.Typer(
     help="Check a question, an answer or a link, and ask nobody. For tests and CI.\n\n"
@@ -32,6 +36,23 @@ AsLines: TypeAlias = Annotated[
 OnRevision: TypeAlias = Annotated[
     Revision, typer.Option("--revision", help="The revision of the protocol whose rules apply.")
 ]
+LinkInput: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="URL|FILE|JSON|-",
+        help="The link, or JSON with the link: here, in a file, or on standard input.",
+    ),
+]
+OnTransport: TypeAlias = Annotated[
+    Literal["stdio", "http"],
+    typer.Option(
+        "--transport", help="How the server is reached: on this computer (stdio) or elsewhere (http)."
+    ),
+]
+OfServer: TypeAlias = Annotated[
+    str | None, typer.Option("--server-host", help="The host of the server that sends the link.")
+]
+_URL = re.compile(r"[\x00-\x20]*[a-z][\w+.\-\s]+:", re.IGNORECASE)
 
 _FORM_EXAMPLES = """Examples:
 
@@ -50,6 +71,16 @@ _ANSWER_EXAMPLES = """Examples:
       {"type": "object", "properties":
           {"size": {"type": "string", "enum": ["s", "m"]}}}}'
   handraise check answer --jsonl < answers.jsonl
+"""
+_URL_EXAMPLES = """Examples:
+
+\b
+  handraise check url https://github.com@evil.example/login
+  handraise check url http://127.0.0.1:8765/ --transport stdio
+  handraise check url https://auth.example.com/ --server-host mcp.example.com
+  handraise check url '{"url": "https://example.com/",
+      "context": {"transport": "http", "server_host": null}}'
+  handraise check url --jsonl < links.jsonl
 """
 
 
@@ -108,8 +139,6 @@ def _print_json(report: CheckReport) -> None:
 
 def _print_text(report: CheckReport) -> None:
     """Print a report. Names come from the other side, so they are made inert."""
-    from handraise.display import for_line
-
     typer.echo(report.get("verdict") or ("ok" if report["ok"] else "not ok"))
     for problem in report["problems"]:
         where = "" if problem["field"] is None else f"{for_line(problem['field'])}: "
@@ -119,3 +148,89 @@ def _print_text(report: CheckReport) -> None:
             f"  {for_line(secret['field'] or 'message')}: {for_line(secret['reason'])} ({secret['kind']})"
         )
         typer.echo(f"    Because of: {', '.join(map(for_line, secret['words']))}.")
+
+
+@app.command(epilog=_URL_EXAMPLES)
+def url(
+    source: LinkInput = None,
+    as_json: AsJson = False,
+    as_lines: AsLines = False,
+    transport: OnTransport = "http",
+    server_host: OfServer = None,
+) -> None:
+    """Is this link what it seems?
+
+    The command says ok, warn or danger, and why. It also shows the address that a browser would open. As JSON, the
+    input is {"url", "context": {"transport", "server_host"}}. Without a context, the options count.
+
+    Exit status: 0 when nothing is a danger, 1 when something is, 2 for wrong use.
+    """
+    if as_json and as_lines:
+        raise typer.BadParameter("choose one of --json and --jsonl")
+    context = {"transport": transport, "server_host": server_host}
+    show = _print_link_json if as_json or as_lines else _print_link
+    found_danger = False
+    for link in _links(source, as_lines):
+        inspection = _inspect(link, context)
+        found_danger |= inspection.verdict == "danger"
+        show(inspection)
+    raise typer.Exit(1 if found_danger else 0)
+
+
+def _links(source: str | None, as_lines: bool) -> Iterator[dict[str, Any]]:
+    if as_lines:
+        yield from map(_read_link, read_lines(source))
+    elif source is not None and _URL.match(source):
+        yield {"url": source}
+    elif source is None or source == "-" or source.lstrip().startswith("{") or Path(source).is_file():
+        yield _read_link(read_document(source))
+    else:
+        raise typer.BadParameter(f"{source!r} is neither a file nor a URL; a URL begins with https://")
+
+
+def _read_link(text: bytes) -> dict[str, Any]:
+    try:
+        link = json.loads(text)
+    except ValueError:
+        raise typer.BadParameter(
+            "give a URL with its scheme, like https://example.com/, or JSON with one; "
+            + (f"this is neither: {text[:60].decode(errors='replace')!r}" if text.strip() else "nothing came")
+        ) from None
+    if not isinstance(link, dict) or not isinstance(link.get("url"), str):
+        raise typer.BadParameter('JSON with a "url" is needed')
+    return link
+
+
+def _inspect(link: dict[str, Any], default: dict[str, Any]) -> Inspection:
+    from handraise.urls import inspect_url
+
+    context = link.get("context", default)
+    if not isinstance(context, dict) or context.get("transport") not in ("stdio", "http"):
+        raise typer.BadParameter('the "transport" of a context is "stdio" or "http"')
+    server_host = context.get("server_host")
+    if not isinstance(server_host, str | None):
+        raise typer.BadParameter('the "server_host" of a context is a string or null')
+    return inspect_url(link["url"], transport=context["transport"], server_host=server_host)
+
+
+def _print_link_json(inspection: Inspection) -> None:
+    fields = ("verdict", "reasons", "href", "registrable_domain", "host")
+    typer.echo(json.dumps({field: getattr(inspection, field) for field in fields}))
+
+
+def _print_link(inspection: Inspection) -> None:
+    from handraise.urls import REASONS
+
+    typer.echo(inspection.verdict)
+    if inspection.href is not None:
+        pieces = (
+            typer.style(for_line(text, limit=len(text)), bold=kind == "domain")
+            for kind, text in inspection.pieces
+        )
+        typer.echo(f"  {''.join(pieces)}")
+    if inspection.host is not None:
+        typer.echo(f"  site: {inspection.registrable_domain or inspection.host}")
+    if inspection.host_display != inspection.host:
+        typer.echo(f"  reads as: {inspection.host_display}")
+    for reason in inspection.reasons:
+        typer.echo(f"  {REASONS[reason].sentence} ({reason})")

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TextIO, TypeA
 from urllib.parse import urlsplit
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
+from handraise.disk import Leftover
+from handraise.display import for_line, inert
 from handraise.errors import HandraiseError
 from handraise.gateway.upstreams import Upstream, short_name
 
 if TYPE_CHECKING:
     from handraise.desks import Queue
-    from handraise.disk import Leftover
     from handraise.sdk.streams import Tell
 
 
@@ -49,15 +50,24 @@ def parse_environment(given: Iterable[str] | None) -> dict[str, str]:
 
 NOT_YET_GONE: Final = 3
 """The exit status when deleted contents are still on the disk."""
+_LONGEST_ERROR: Final = 20_000
+
+
+class AllCommands(TyperGroup):
+    """The root of all commands. An error of any command becomes one message on standard error, and the status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with report_errors():
+            return super().invoke(ctx)
 
 
 @contextmanager
 def report_errors(status: int = 2) -> Iterator[None]:
-    """Print an error from the block on standard error, and exit with this status."""
+    """For the few commands with another exit status for errors: print an error from the block, and exit."""
     try:
         yield
     except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
+        typer.echo(f"handraise: {inert(str(error), limit=_LONGEST_ERROR)}", err=True)
         raise typer.Exit(status) from None
 
 
@@ -164,8 +174,6 @@ class StatusOutput:
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """One line for a progress notice; none while a question is on the screen."""
-        from handraise.display import for_line
-
         if self._full_screen and self._queue is not None and self._queue.waiting():
             return
         part = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
@@ -195,15 +203,10 @@ def log_inertly() -> None:
 
 class _InertFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        from handraise.display import inert
-
         parts = [inert(record.getMessage())]
         if record.exc_info:
-            parts.append(inert(self.formatException(record.exc_info), limit=_LONGEST_TRACEBACK))
+            parts.append(inert(self.formatException(record.exc_info), limit=_LONGEST_ERROR))
         return "\n".join(parts).replace("\n", "\n  ")
-
-
-_LONGEST_TRACEBACK: Final = 20_000
 
 
 def tell_stray_lines() -> None:
@@ -225,8 +228,6 @@ class _OnlyTheFirst(logging.Handler):
 
 def _written(record: logging.LogRecord) -> str:
     from pydantic import ValidationError
-
-    from handraise.display import for_line
 
     error = record.exc_info[1] if record.exc_info else None
     if not isinstance(error, ValidationError):
