@@ -43,14 +43,12 @@ LOOKS: list[dict[str, Any]] = [
     {"size": "phone"},
     {"size": "desk", "keyboard": True},
     {"size": "desk", "java_script_enabled": False},
-    {"size": "phone", "java_script_enabled": False},
 ]
 NAMES = [
     "1280x800",
     "390x844",
     "keyboard only",
     "no script",
-    "390x844, no script",
 ]
 EVERY_LOOK = pytest.mark.parametrize("look", LOOKS, ids=NAMES)
 SOME_LOOKS = pytest.mark.parametrize("look", LOOKS[1:4], ids=NAMES[1:4])
@@ -178,23 +176,9 @@ async def test_a_field_that_is_being_corrected_is_not_called_wrong_any_more(room
     await expect(person.page.locator("#f0")).not_to_have_attribute("aria-invalid", "true")
 
 
-@pytest.mark.shows("D10")
-async def test_the_keyboard_begins_at_the_question(room: Room) -> None:
-    await room.put(samples.confirm(), samples.form())
-    person = await room.come_in()
-    await person.click_question()
-    for control in (".who > summary", "button[value=yes]"):
-        await person.page.keyboard.press("Tab")
-        await expect(person.page.locator(control)).to_be_focused()
-    await person.page.go_back()
-    await person.click_question(1)
-    await expect(person.page.locator("h1")).to_be_focused()
-    assert await person.page.evaluate("window.scrollY") == 0
-
-
-@pytest.mark.shows("D1")
-async def test_a_guard_is_named_above_its_words(room: Room) -> None:
-    await room.put(samples.confirm("a", guard=True), samples.confirm("b"))
+@pytest.mark.shows("D10", "D1")
+async def test_the_keyboard_begins_at_the_question_and_a_guard_is_named_above_its_words(room: Room) -> None:
+    await room.put(samples.confirm("a", guard=True), samples.form())
     person = await room.come_in()
     await person.click_question()
     caption = person.page.locator("figcaption")
@@ -202,8 +186,13 @@ async def test_a_guard_is_named_above_its_words(room: Room) -> None:
     assert box is not None
     assert box["width"] > 50
     await expect(caption).to_have_text("Your own rule")
+    for control in (".who > summary", "button[value=yes]"):
+        await person.page.keyboard.press("Tab")
+        await expect(person.page.locator(control)).to_be_focused()
     await person.page.go_back()
     await person.click_question(1)
+    await expect(person.page.locator("h1")).to_be_focused()
+    assert await person.page.evaluate("window.scrollY") == 0
     box = await caption.bounding_box()
     assert box is not None
     assert box["width"] <= 1, "the server's words need no caption"
@@ -230,10 +219,10 @@ async def test_a_second_look_has_its_send_button_in_sight(room: Room, look: dict
 
 @pytest.mark.shows("D2f", "D2b")
 @SOME_LOOKS
-async def test_a_message_of_20_kb_scrolls_and_the_buttons_stay_in_sight(
+async def test_a_message_of_20_kb_scrolls_and_one_of_2000_options_is_found(
     room: Room, look: dict[str, Any]
 ) -> None:
-    await room.put(samples.long(20_000, 3))
+    await room.put(samples.long(20_000, 2_000))
     person = await sit_down(room, look)
     await open_question(person, look)
     for control in ("button[value=send]", "button[value=decline]", "button[value=cancel]"):
@@ -244,15 +233,6 @@ async def test_a_message_of_20_kb_scrolls_and_the_buttons_stay_in_sight(
     await message.focus()
     await person.page.keyboard.press("End")
     await expect(message).to_be_focused()
-
-
-@pytest.mark.shows("D2f")
-@WITH_AND_WITHOUT_SCRIPT
-async def test_one_of_2000_options_is_found(room: Room, look: dict[str, Any]) -> None:
-    await room.put(samples.long(80, 2_000))
-    person = await sit_down(room, look)
-    await open_question(person, look)
-    await in_sight(person.page.locator("button[value=send]"))
     if look.get("java_script_enabled", True):
         await write(person, look, "input[type=search]", "ty 1999")
         await expect(person.page.locator("[data-found]")).to_have_text("1 found")
@@ -486,8 +466,10 @@ async def test_a_draft_survives_a_reload_and_a_closed_tab_leaves_the_question_wa
 
 
 @pytest.mark.shows("D8")
-async def test_when_a_second_tab_answers_first_the_other_one_says_so_by_itself(room: Room) -> None:
-    await room.put(samples.short())
+async def test_a_question_that_ends_in_a_second_tab_at_the_terminal_or_runs_out_says_so_by_itself(
+    room: Room,
+) -> None:
+    await room.put(samples.short("first"), samples.short("a"), samples.short("b"))
     person = await room.come_in()
     await person.open()
     second = Person(await person.page.context.new_page())
@@ -498,13 +480,8 @@ async def test_when_a_second_tab_answers_first_the_other_one_says_so_by_itself(r
     await person.heading("Declined")
     await expect(person.page.locator(".lead")).to_contain_text("It ended in the browser")
     assert (await room.decided()).answer == Declined()
-
-
-@pytest.mark.shows("D8")
-async def test_a_question_that_ends_at_the_terminal_or_runs_out_says_so_by_itself(room: Room) -> None:
-    await room.put(samples.short("a"), samples.short("b"))
-    person = await room.come_in()
-    await person.open()
+    await person.press("a.button:text('Next question')")
+    await person.heading("Question from")
     room.queue.decide("a", Decision(Declined(), desk="terminal"))
     await expect(person.page.locator(".lead")).to_contain_text("It ended at the terminal")
     await person.press("a.button:text('Next question')")
@@ -546,9 +523,9 @@ async def test_after_an_answer_the_next_question_is_offered_as_it_comes(room: Ro
     assert (await room.decided()).said_no
 
 
-@pytest.mark.shows("D2", "D8")
+@pytest.mark.shows("D2", "D8", "L5")
 async def test_everything_is_answered_without_javascript(room: Room) -> None:
-    await room.put(samples.form(), samples.link())
+    await room.put(samples.form(), samples.link("agreed"), samples.link())
     person = await room.come_in(java_script_enabled=False)
     await person.open()
     await person.type("#f0", "Mo")
@@ -565,6 +542,15 @@ async def test_everything_is_answered_without_javascript(room: Room) -> None:
     assert isinstance(answer, Accepted)
     assert answer.data is not None
     assert "pin" not in answer.data
+    await person.press("a.button:text('Next question')")
+    await expect(person.page.locator(".link")).to_be_visible()
+    await person.page.wait_for_timeout(600)
+    await person.press("button[value=open]")
+    await person.heading("You agreed to open the link")
+    assert (await room.decided(1)).answer == Accepted(None)
+    await expect(person.page.locator("a.button.main")).to_have_attribute(
+        "href", "https://accounts.shop.example/connect?flow=7"
+    )
     await person.press("a.button:text('Next question')")
     await expect(person.page.locator(".link")).to_be_visible()
     await person.press("details.block summary")
@@ -612,20 +598,6 @@ async def test_a_link_is_opened_by_the_person_after_consent_and_never_before(roo
         assert await opened.evaluate("[window.opener, document.referrer]") == [None, ""]
         await person.heading("You agreed to open the link")
     assert (await room.decided()).answer == Accepted(None)
-
-
-@pytest.mark.shows("L5")
-async def test_without_javascript_a_link_is_agreed_to_first_and_opened_then(room: Room) -> None:
-    await room.put(samples.link())
-    person = await room.come_in(java_script_enabled=False)
-    await person.open()
-    await person.page.wait_for_timeout(600)  # nothing on the page tells when it is armed
-    await person.press("button[value=open]")
-    await person.heading("You agreed to open the link")
-    assert (await room.decided()).answer == Accepted(None)
-    await expect(person.page.locator("a.button.main")).to_have_attribute(
-        "href", "https://accounts.shop.example/connect?flow=7"
-    )
 
 
 @pytest.mark.shows("D7")
