@@ -14,7 +14,7 @@ from tests.urls.labelled import read_all
 from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
-from handraise.cli.verdicts import is_refused, judge_answer, judge_question
+from handraise.cli.check import is_refused, judge_answer, judge_question
 from handraise.revisions import Revision
 
 SIZE = {

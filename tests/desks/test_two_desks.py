@@ -19,6 +19,7 @@ from handraise.desks.headless import HeadlessDesk, ParkedDesk
 from handraise.desks.lines import LineDesk
 from handraise.desks.scripted import ScriptedDesk
 from handraise.desks.terminal import TerminalDesk
+from handraise.desks.terminal_session import TerminalSession
 from handraise.desks.web import WebDesk
 from handraise.policy import CancelIt
 from handraise.questions import Declined
@@ -58,8 +59,8 @@ def test_every_desk_is_run_in_the_same_way() -> None:
         ScriptedDesk(queue, []),
         ParkedDesk(queue, code, io.StringIO()),
         HeadlessDesk(queue, CancelIt(), io.StringIO()),
-        LineDesk(queue, io.StringIO(), io.StringIO()),
-        TerminalDesk(queue),
+        LineDesk(TerminalSession(queue), io.StringIO(), io.StringIO()),
+        TerminalDesk(TerminalSession(queue)),
         WebDesk(queue),
     ]
     for desk in desks:

@@ -12,11 +12,16 @@ import typer
 
 from handraise.cli.common import AsJson, read_document, read_lines
 from handraise.display import for_line
+from handraise.errors import WireError
 from handraise.revisions import Revision
 
 if TYPE_CHECKING:
-    from handraise.cli.verdicts import CheckReport
+    from handraise.forms import Form, Problem
+    from handraise.secrets import SecretFinding
     from handraise.urls import Inspection
+
+CheckReport: TypeAlias = dict[str, Any]
+"""The JSON output."""
 
 app = typer.Typer(
     help="Check a question, an answer or a link, and ask nobody. For tests and CI.\n\n"
@@ -97,8 +102,6 @@ def form(
     or refuse, with the words that led to each finding. Refuse: the form breaks the protocol or asks for a secret.
     Doubtful: it may be asking for a secret. A list of forms counts as the questions of one call.
     """
-    from handraise.cli.verdicts import judge_question
-
     _run(lambda text: judge_question(text, revision), source, as_json, as_lines)
 
 
@@ -114,14 +117,104 @@ def answer(
     The input is {"requestedSchema", "content"}. The command lists all problems, and every secret that was typed into
     the form.
     """
-    from handraise.cli.verdicts import judge_answer
-
     _run(lambda text: judge_answer(text, revision), source, as_json, as_lines)
 
 
-def _run(judge: Callable[[bytes], CheckReport], source: str | None, as_json: bool, as_lines: bool) -> None:
-    from handraise.cli.verdicts import is_refused
+def judge_question(text: str | bytes, revision: Revision) -> CheckReport:
+    """May a person be asked this? The verdict on the params of an `elicitation/create`, and why.
 
+    A list is the questions of one call, in their order: each is judged with what was asked before it.
+    """
+    from handraise.forms import load_json
+    from handraise.questions import FormQuestion
+    from handraise.secrets import CallReading
+    from handraise.wire import parse_question
+
+    params: object = None
+    reading, secrets = CallReading(), []
+    try:
+        given = load_json(text)
+        for params in given if isinstance(given, list) else [given]:
+            question = parse_question(params, revision)
+            if not isinstance(question, FormQuestion):
+                raise WireError("mode", "This is a URL question, not a form.")
+            secrets += [_secret(finding) for finding in reading.judge(question.message, question.form)]
+    except WireError as error:
+        problems = _and_the_others(error, params, revision)
+        return {"verdict": "refuse", "problems": list(map(_plain, problems)), "secrets": []}
+    return {"verdict": _verdict(secrets), "problems": [], "secrets": secrets}
+
+
+def _verdict(secrets: list[dict[str, Any]]) -> str:
+    """The policy's verdict without a configuration. A doubt outweighs a certain warning."""
+    if any(secret["tier"] == 1 for secret in secrets):
+        return "refuse"
+    if any(secret["doubtful"] for secret in secrets):
+        return "doubtful"
+    return "warn" if secrets else "allow"
+
+
+def judge_answer(text: str | bytes, revision: Revision) -> CheckReport:
+    """May this be sent? Whether the content of `{"requestedSchema", "content"}` is a good answer."""
+    from handraise.forms import check_answer, load_json, parse_form
+
+    asked: object = None
+    content: object = None
+    form: Form[Any] | None = None
+    try:
+        given = load_json(text)
+        if not isinstance(given, dict):
+            raise WireError("json", 'The input is {"requestedSchema": …, "content": …}.')
+        asked, content = given.get("requestedSchema"), given.get("content")
+        form = parse_form(asked, revision)
+        problems = check_answer(form, content)
+    except WireError as error:
+        problems = _and_the_others(error, {"requestedSchema": asked}, revision)
+    secrets = _secrets_in(content, form)
+    ok = not problems and all(secret["tier"] != 1 for secret in secrets)
+    return {"ok": ok, "problems": list(map(_plain, problems)), "secrets": secrets}
+
+
+def is_refused(report: CheckReport) -> bool:
+    """Whether a report says no."""
+    return report.get("verdict") == "refuse" or report.get("ok") is False
+
+
+def _and_the_others(error: WireError, params: object, revision: Revision) -> tuple[Problem, ...]:
+    """The problem that ended the parsing, and the problems of other fields."""
+    from handraise.forms import Problem, check_form
+
+    first = Problem(error.field, error.rule, error.message, "object")
+    if not isinstance(params, dict) or "requestedSchema" not in params:
+        return (first,)
+    fields = check_form(params["requestedSchema"], revision)
+    if any((problem.field, problem.rule) == (first.field, first.rule) for problem in fields):
+        return fields
+    return (first, *fields)
+
+
+def _plain(problem: Problem) -> dict[str, str | None]:
+    return {"rule": problem.rule, "field": problem.field, "message": problem.message}
+
+
+def _secrets_in(content: object, form: Form[Any] | None) -> list[dict[str, Any]]:
+    from handraise.secrets import scan_answer
+
+    return [_secret(finding) for finding in scan_answer(content, form)] if isinstance(content, dict) else []
+
+
+def _secret(finding: SecretFinding) -> dict[str, Any]:
+    return {
+        "field": finding.field,
+        "tier": finding.tier,
+        "kind": finding.kind,
+        "doubtful": finding.doubtful,
+        "reason": finding.reason,
+        "words": list(finding.words),
+    }
+
+
+def _run(judge: Callable[[bytes], CheckReport], source: str | None, as_json: bool, as_lines: bool) -> None:
     if as_json and as_lines:
         raise typer.BadParameter("choose one of --json and --jsonl")
     show = _print_json if as_json or as_lines else _print_text

@@ -286,21 +286,22 @@ class TourStage:
         return tapped(transport_to(started), Trace(self.telling.wire).message) if self._wire else started
 
 
-class _Watched:
+class _Watched(PolicyGate):
     """A gate that reports questions, and lets a scripted person visit the pages that they agreed to open."""
 
     def __init__(self, telling: Transcript) -> None:
+        super().__init__(Policy())
         self._telling = telling
         self._visits: list[asyncio.Future[str]] = []
 
     def begin(self, outcome: CallOutcome, entry: str | None) -> PolicyGate:
-        """A new call, with limits of its own: a tour asks more than a server should."""
+        """A new call, with rules and limits of its own: a tour asks more than a server should."""
+        super().__init__(Policy())
         self._outcome, self._entry, self._visits = outcome, entry, []
-        self.inner = PolicyGate(Policy())
-        return self.inner
+        return self
 
     def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
-        ruling = self.inner.admit(waiting, now)
+        ruling = super().admit(waiting, now)
         if ruling.verdict == "refuse":
             self._outcome.refused.append(ruling.reasons)
             self._telling.refused(waiting, ruling.reasons)
@@ -310,11 +311,8 @@ class _Watched:
                 self._telling.question(waiting)
         return ruling
 
-    def needs_passkey(self, waiting: Waiting) -> bool:
-        return self.inner.needs_passkey(waiting)
-
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
-        self.inner.decided(waiting, decision, now)
+        super().decided(waiting, decision, now)
         self._outcome.decisions.append(decision)
         self._telling.decision(decision)
         agreed = isinstance(decision.answer, Accepted)

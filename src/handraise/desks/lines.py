@@ -6,11 +6,9 @@ time, one line at a time. Nothing is decided but by a word written out for it.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TextIO
 
-from handraise.desks.codes import AnswerCode
 from handraise.desks.fill import (
     NO,
     YES,
@@ -28,14 +26,12 @@ from handraise.desks.fill import (
 )
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.present import Presentation, ShownField, in_words, odd_reasons, present, wrong_with
-from handraise.desks.queue import Queue
 from handraise.desks.terminal_session import Block, Gone, InputClosed, TerminalSession, TypedLines
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.urls import Inspection, open_url
-from handraise.urls.open import Hindrance, known_hindrance
+from handraise.urls import Inspection
 
 LONGEST = 100_000
 COMMANDS = "?, !decline, !cancel, !block"
@@ -52,22 +48,14 @@ class LineDesk:
 
     def __init__(
         self,
-        queue: Queue,
+        session: TerminalSession,
         input: TextIO,
         output: TextIO,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        opener: Callable[..., object] = open_url,
-        hindered: Callable[[], Hindrance | None] = known_hindrance,
-        code: AnswerCode | None = None,
-        language: Language = ENGLISH,
     ) -> None:
-        self._queue = queue
-        self._language = language
-        self._session = TerminalSession(
-            queue, clock=clock, opener=opener, hindered=hindered, code=code, language=language
-        )
-        self._reader = TypedLines(queue, input)
+        self._session = session
+        self._queue = session.queue
+        self._language = session.language
+        self._reader = TypedLines(session.queue, input)
         self._output = output
         self._offered: set[int] = set()
         """The numbers of the options that the last search listed."""

@@ -37,20 +37,20 @@ class TerminalSession:
         hindered: Callable[[], Hindrance | None] = known_hindrance,
         code: AnswerCode | None = None,
         language: Language = ENGLISH,
-        printed: Callable[[], list[str]] = list,
     ) -> None:
-        """`hindered` tells why no link can be opened here. `printed` tells what programs wrote meanwhile."""
+        """`hindered` tells why no link can be opened here. With a `code`, it says how to answer from elsewhere."""
         self.queue = queue
         self.language = language
         self.quiet = TypeAhead(clock)
         self._opener = opener
         self._hindered = hindered
         self._code = code
-        self.printed = printed
         self._mine: set[str] = set()
         self._batches: dict[Key, list[str]] = {}
         self._apart: set[Key] = set()
         self._lines: list[str] = []
+        self.printed: Callable[[], list[str]] = list
+        """The lines that programs printed while a desk had the whole screen."""
         self.farewell = ""
         """A sentence about the last decision at this terminal, shown for a moment."""
 
