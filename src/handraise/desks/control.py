@@ -41,6 +41,10 @@ logger = logging.getLogger(__name__)
 DESK: Final = "command"
 """What this desk is called in decisions."""
 MOST_LISTED: Final = 100
+LONGEST_LINE: Final = 1024 * 1024
+_PATIENCE: Final = 10.0
+"""Seconds within which a request has to arrive, and its reply to be taken."""
+_MOST_VISITORS: Final = 16
 
 Message: TypeAlias = dict[str, Any]
 
@@ -249,12 +253,6 @@ def _edited(waiting: Waiting, answer: DeskAnswer) -> tuple[str, ...]:
     if isinstance(answer, Accepted) and isinstance(waiting.question, FormQuestion):
         return edited(waiting.question.form, answer.data or {})
     return ()
-
-
-LONGEST_LINE: Final = 1024 * 1024
-_PATIENCE: Final = 10.0
-"""Seconds within which a request has to arrive, and its reply to be taken."""
-_MOST_VISITORS: Final = 16
 
 
 _STRANGER: Message = {"error": "stranger", "sentence": "This process is another user's.", "problems": []}
