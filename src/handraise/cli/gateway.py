@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from handraise.cli.common import Env, Name, Url, log_inertly, parse_environment
-from handraise.display import for_line
+from handraise.cli.common import Env, Name, Url, parse_environment
+from handraise.display import for_line, inert
 from handraise.gateway.upstreams import OwnClient, Upstream, load_upstreams, short_name
 from handraise.policy.places import DATABASE_URLS
 
@@ -244,7 +245,7 @@ def _serve(
     """Serve until the end; returns the exit status. The server starts before the gateway imports the rest."""
     from handraise.gateway.servers import ServerSet
 
-    log_inertly()
+    _log_inertly()
     servers = ServerSet(*upstreams)
     if not http:
         if sharing is not None:
@@ -284,6 +285,25 @@ def _serve(
         servers.kill()
 
 
+def _log_inertly() -> None:
+    """Write warnings and errors to standard error, with everything inert that a terminal would obey.
+
+    The attack: names from servers and clients in the log clear the screen, or look like lines of ours.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(_InertFormatter())
+    logging.getLogger().addHandler(handler)
+
+
+class _InertFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        parts = [inert(record.getMessage())]
+        if record.exc_info:
+            parts.append(inert(self.formatException(record.exc_info), limit=_LONGEST_TRACEBACK))
+        return "\n".join(parts).replace("\n", "\n  ")
+
+
+_LONGEST_TRACEBACK: Final = 20_000
 OWN_DESK = "the desk: handraise inbox"
 
 

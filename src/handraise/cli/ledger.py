@@ -21,7 +21,6 @@ from handraise.policy.places import DATABASE_URLS, database_of
 if TYPE_CHECKING:
     from handraise.ledger import Ledger, LedgerEvent
     from handraise.ledger.history import EventFilter
-    from handraise.policy import Settings
 
 app = typer.Typer(
     help="Read and verify the record of every question.\n\n"
@@ -99,22 +98,6 @@ _REPORT_EXAMPLES = """Examples:
   handraise ledger report -o report.html
   handraise ledger report --since 2026-07-01 --until 2026-08-01 -o july.html
 """
-
-
-@asynccontextmanager
-async def open_own_ledger(settings: Settings) -> AsyncIterator[Ledger | None]:
-    """The user's own ledger for a command that asks. Closing signs a checkpoint."""
-    from handraise.ledger.own_ledger import own_ledger
-
-    ledger = own_ledger(settings)
-    if ledger is None:
-        yield None
-        return
-    try:
-        await ledger.start()
-        yield ledger
-    finally:
-        await ledger.aclose()
 
 
 @asynccontextmanager
