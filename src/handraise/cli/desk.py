@@ -199,7 +199,7 @@ async def _wait(file: PasskeyFile, purpose: Literal["add", "remove"], name: str)
     access = AccessCheck()
     looks = [ask_desk(socket, {"do": "look"}) for socket in desk_sockets()]
     access.add_families([each.get("clients") for each in looks if each is not None])
-    async with WebDesk(Queue(), passkeys=file, heard=heard, access=access) as desk:
+    async with WebDesk(Queue(), passkeys=file, on_passkey=heard, access=access) as desk:
         passkey_task = PasskeyTask(purpose, name)
         opened = await asyncio.to_thread(open_file, desk.sign_in_file(local_person(), passkey_task))
         if isinstance(opened, Opened):

@@ -41,7 +41,7 @@ class TerminalSession:
         """`hindered` tells why no link can be opened here. With a `code`, it says how to answer from elsewhere."""
         self.queue = queue
         self.language = language
-        self.quiet = TypeAhead(clock)
+        self.type_ahead = TypeAhead(clock)
         self._opener = opener
         self._hindered = hindered
         self._code = code
@@ -210,7 +210,7 @@ class TypeAhead:
         """Seconds until keys count, if none is pressed."""
         return 0.0 if self._since is None else max(0.0, self._since + ARMED_AFTER - self._clock())
 
-    def hears(self) -> bool:
+    def counts_now(self) -> bool:
         """Whether a key that is pressed now counts."""
         if self._since is None:
             return True

@@ -61,7 +61,7 @@ def heard() -> Heard:
 
 @pytest.fixture
 async def room(browser: Browser, kept: PasskeyFile, heard: Heard) -> AsyncIterator[Room]:
-    async with open_room(browser, SETTINGS, passkeys=kept, heard=heard) as opened:
+    async with open_room(browser, SETTINGS, passkeys=kept, on_passkey=heard) as opened:
         yield opened
 
 

@@ -123,7 +123,7 @@ def _use_for(session: DeskSession, deciding: Deciding) -> Use | None:
 PATH = "passkey"
 _MOST = 1000
 """Browsers whose progress is remembered."""
-Heard = Callable[[str, str], None]
+PasskeyListener = Callable[[str, str], None]
 """Told what happened on the page: "seen", "proven", "added", "removed" or "trouble", and the name of it."""
 
 
@@ -150,14 +150,14 @@ class PasskeyPage:
         pages: DeskPages,
         *,
         enrols: bool,
-        heard: Heard | None = None,
+        on_passkey: PasskeyListener | None = None,
     ) -> None:
         """`enrols`: who is signed in may add their first passkey without a link that is made for it."""
         self._passkeys = passkeys
         self._lookup = lookup
         self._pages = pages
         self._enrols = enrols
-        self._heard = _ignore if heard is None else heard
+        self._tell = _ignore if on_passkey is None else on_passkey
         self._progress: dict[str, _Progress] = {}
         self.routes = [
             Route(f"/{{place}}/{PATH}", self._page),
@@ -172,7 +172,7 @@ class PasskeyPage:
 
     async def _page(self, request: Request) -> Response:
         visit = await self._lookup.visit(request)
-        self._heard("seen", "")
+        self._tell("seen", "")
         return self._show(visit)
 
     async def _begin(self, request: Request) -> Response:
@@ -197,7 +197,7 @@ class PasskeyPage:
             self._take(visit, person, progress)
         except HandraiseError as error:
             logger.warning("a passkey was refused: %s", error)
-            self._heard("trouble", "refused")
+            self._tell("trouble", "refused")
             return self._show(visit, 422, why_refused(error, visit.posted, visit.language))
         return RedirectResponse(request.url.path, 303)
 
@@ -207,21 +207,21 @@ class PasskeyPage:
         if step == "add":
             self._passkeys.finish_registration(given, use)
             progress.done = True
-            self._heard("added", use.name)
+            self._tell("added", use.name)
             return
         self._passkeys.finish_assertion(given, use)
         if step == "remove":
             self._passkeys.remove(person, use.name)
             progress.done = True
-            self._heard("removed", use.name)
+            self._tell("removed", use.name)
         else:
             progress.proven = True
-            self._heard("proven", "")
+            self._tell("proven", "")
 
     async def _trouble(self, request: Request) -> Response:
         """The browser says why it did nothing. The command that waits at a terminal hears it."""
         visit = await self._lookup.visit(request)
-        self._heard("trouble", first(visit.posted, "why")[:40])
+        self._tell("trouble", first(visit.posted, "why")[:40])
         return Response(status_code=204)
 
     def _show(self, visit: Visit, status: int = 200, note: str = "") -> Response:

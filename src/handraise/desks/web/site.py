@@ -32,7 +32,7 @@ from handraise.desks.queue import Queue
 from handraise.desks.waiting import Waiting, batches
 from handraise.desks.web.answering import Answering
 from handraise.desks.web.pages import DeskPages, QuestionPages
-from handraise.desks.web.passkeys import PATH, Heard, PasskeyAnswers, PasskeyPage
+from handraise.desks.web.passkeys import PATH, PasskeyAnswers, PasskeyListener, PasskeyPage
 from handraise.desks.web.servers import ServersPage
 from handraise.desks.web.sessions import (
     DeskSession,
@@ -69,11 +69,11 @@ class Site:
         access: AccessCheck | None = None,
         desk_code: DeskCodeCheck | None = None,
         passkeys: PasskeyAnswers | None = None,
-        heard: Heard | None = None,
+        on_passkey: PasskeyListener | None = None,
     ) -> None:
         """`access` keeps out the wrong programs of this computer; None for a desk that is reached from elsewhere.
 
-        `heard` is told what happens on the page for passkeys.
+        `on_passkey` is told what happens on the page for passkeys.
         """
         self._queue = queue
         self._sessions = sessions
@@ -93,7 +93,7 @@ class Site:
                 self._lookup,
                 self._pages,
                 enrols=passkey_answers.enrols,
-                heard=heard,
+                on_passkey=on_passkey,
             )
         sign_in = SignIn(
             sessions,
@@ -290,7 +290,7 @@ class WebDesk:
         access: AccessCheck | None = None,
         desk_code: DeskCodeCheck | None = None,
         passkeys: PasskeyStore | None = None,
-        heard: Heard | None = None,
+        on_passkey: PasskeyListener | None = None,
     ) -> None:
         """`port` 0 takes a free one. `clock` measures, `now` tells the time of day.
 
@@ -298,7 +298,7 @@ class WebDesk:
         with `earlier` its history goes back to before this run. `access` knows which programs of this computer are
         kept out; without one, those of other users. `desk_code` lets a person in where the system does not tell.
         Where the gate's policy wants passkeys, or with a place where `passkeys` are kept, the desk is at
-        http://localhost; `heard` is told how a person gets on who adds one.
+        http://localhost; `on_passkey` is told how a person gets on who adds one.
         """
         file = passkeys or PasskeyFile()
         wanted = bool(gate is not None and gate.policy.settings.desk.passkey) or _has_any(file)
@@ -322,7 +322,7 @@ class WebDesk:
             access=access or AccessCheck(),
             desk_code=desk_code or DeskCodeCheck(read_once=access is not None),
             passkeys=PasskeyAnswers(kept, advice=ADD_FIRST),
-            heard=heard,
+            on_passkey=on_passkey,
         )
         self.app = SameSiteMiddleware(self._site.app, lambda: self.hosts)
         """The ASGI application, as it is served."""
