@@ -143,6 +143,7 @@ async def test_a_typed_text_a_batch_and_a_link_need_one_touch_each(room: Room) -
     await expect(person.page.locator(YES)).to_have_text("Send all 3, with your passkey")
     await person.armed()
     await person.press(YES)
+    await person.heading("Sent")
     assert all([(await room.decided(at)).passkey is not None for at in (1, 2, 3)])
 
     await room.put(samples.link(passkey=True))
