@@ -20,7 +20,7 @@ from tests.gateway.sides import make_home
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
-from handraise.desks.desk_code import desk_code_file, new_desk_code
+from handraise.desks.codes import desk_code_file, new_desk_code
 
 PASSKEY = (*HANDRAISE, "desk", "passkey")
 

@@ -13,7 +13,7 @@ from tests.gateway.clients.samples import GOOSE
 from typer.testing import CliRunner
 
 from handraise.cli.app import app
-from handraise.desks.desk_code import desk_code_file, new_desk_code
+from handraise.desks.codes import desk_code_file, new_desk_code
 from handraise.gateway.client_desk import ClientHabits
 from handraise.gateway.peers import Peer
 from handraise.gateway.state import habits_file

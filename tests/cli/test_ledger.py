@@ -32,7 +32,7 @@ from tests.ledger.examples import ABOUT, DELETE, a_trail, an_event, fill
 from typer.testing import CliRunner, Result
 
 from handraise.cli.app import app
-from handraise.cli.ledger_show import how
+from handraise.cli.ledger import how
 from handraise.ledger import Ledger, Principal, ServerRecord
 from handraise.ledger.events import AnswerUse
 

@@ -40,6 +40,23 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
 """
 """A server that needs no SDK either."""
+ONE_AFTER_THE_OTHER = """
+import contextlib, io, json, sys, traceback
+ends = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["handraise", *words]
+    told, status = io.StringIO(), 0
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+        try:
+            from handraise.cli import main
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+        except BaseException:
+            traceback.print_exc()
+    ends.append((status, told.getvalue()))
+print(json.dumps(ends))
+"""
 
 pytestmark = [pytest.mark.slow, pytest.mark.shows("N9")]
 
@@ -76,6 +93,12 @@ class Environment:
             input="" if said is None else f"{json.dumps(said)}\n",
         )
 
+    def each(self, commands: list[list[str]]) -> list[tuple[int, str]]:
+        """The exit status of each command and its standard error, one after the other in one process."""
+        done = self.python_code(ONE_AFTER_THE_OTHER, json.dumps(commands))
+        assert done.returncode == 0, done.stderr
+        return [(status, told) for status, told in json.loads(done.stdout)]
+
     def handraise(self, *words: str, said: Any = None) -> subprocess.CompletedProcess[str]:
         return self.python_code("from handraise.cli import main; main()", *words, said=said)
 
@@ -92,32 +115,26 @@ def too_old(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return Environment(tmp_path_factory.mktemp("old"), fastmcp="2.10.6", mcp=OLD)
 
 
-@pytest.mark.parametrize("words", NEEDS_NONE, ids=" ".join)
-def test_a_command_that_needs_no_sdk_works_without_one(without: Environment, words: list[str]) -> None:
-    done = without.handraise(*words)
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode in (0, 1), done.stderr
-
-
-@pytest.mark.parametrize("words", NEEDS_NONE, ids=" ".join)
-def test_a_command_that_needs_no_sdk_works_beside_an_old_one(too_old: Environment, words: list[str]) -> None:
-    done = too_old.handraise(*words)
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode in (0, 1), done.stderr
-
-
-@pytest.mark.parametrize("words", NEEDS_ONE, ids=" ".join)
-def test_a_command_that_needs_an_sdk_says_so(
-    without: Environment, too_old: Environment, words: list[str]
+def test_commands_that_need_no_sdk_work_without_one_and_beside_an_old_one(
+    without: Environment, too_old: Environment
 ) -> None:
-    missing, old = without.handraise(*words), too_old.handraise(*words)
-    assert missing.returncode == old.returncode == 2
-    assert missing.stderr.strip() == (
-        'handraise: mcp is not installed, and this needs it: pip install "mcp>=1.23,<3"'
-    )
-    assert old.stderr.strip() == (
-        'handraise: found mcp 1.12.4; Handraise needs 1.23 or newer, below 3: pip install "mcp>=1.23,<3"'
-    )
+    for environment in (without, too_old):
+        for words, (status, told) in zip(NEEDS_NONE, environment.each(NEEDS_NONE), strict=True):
+            assert "Traceback" not in told, f"{words}: {told}"
+            assert status in (0, 1), f"{words}: {told}"
+
+
+def test_a_command_that_needs_an_sdk_says_so(without: Environment, too_old: Environment) -> None:
+    for status, told in without.each(NEEDS_ONE):
+        assert status == 2
+        assert (
+            told.strip() == 'handraise: mcp is not installed, and this needs it: pip install "mcp>=1.23,<3"'
+        )
+    for status, told in too_old.each(NEEDS_ONE):
+        assert status == 2
+        assert told.strip() == (
+            'handraise: found mcp 1.12.4; Handraise needs 1.23 or newer, below 3: pip install "mcp>=1.23,<3"'
+        )
 
 
 def test_the_gateway_serves_without_an_sdk(without: Environment, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from handraise.desks.language import (
     language_of_terminal,
 )
 from handraise.desks.passkeys import INSTALL
-from handraise.desks.web import desk as web
+from handraise.desks.web import site as web
 from handraise.forms import Integer, Number, Text
 from handraise.forms.formats import FORMATS, Format
 from handraise.gateway import shared_desk as shared

@@ -16,6 +16,7 @@ from tests.desks.terminal.test_layout import HOSTILE
 
 from handraise.desks import ARMED_AFTER, Decision, Queue, Waiting
 from handraise.desks.lines import LineDesk
+from handraise.desks.terminal_session import TerminalSession
 from handraise.desks.waiting import Cause
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
 from handraise.questions import Accepted, Cancelled, Declined
@@ -79,7 +80,8 @@ async def talk(
     await asyncio.sleep(0)
     here = Talk(queue, asked, asyncio.current_task())  # type: ignore[arg-type]
     opener = browser or Browser()
-    desk = LineDesk(queue, here.input, here.output, clock=clock, opener=opener, hindered=hindered)
+    session = TerminalSession(queue, clock=clock, opener=opener, hindered=hindered)
+    desk = LineDesk(session, here.input, here.output)
     here.desk = asyncio.create_task(desk.run())
     try:
         yield here

@@ -14,12 +14,12 @@ from tests.desks.web.visitor import InThisProcess, Visitor
 from tests.waiting import until
 
 from handraise.desks import Desk, Queue
-from handraise.desks.control import AnswerCode
-from handraise.desks.headless import HeadlessDesk
+from handraise.desks.codes import AnswerCode
+from handraise.desks.headless import HeadlessDesk, ParkedDesk
 from handraise.desks.lines import LineDesk
-from handraise.desks.parked import ParkedDesk
 from handraise.desks.scripted import ScriptedDesk
 from handraise.desks.terminal import TerminalDesk
+from handraise.desks.terminal_session import TerminalSession
 from handraise.desks.web import WebDesk
 from handraise.policy import CancelIt
 from handraise.questions import Declined
@@ -59,8 +59,8 @@ def test_every_desk_is_run_in_the_same_way() -> None:
         ScriptedDesk(queue, []),
         ParkedDesk(queue, code, io.StringIO()),
         HeadlessDesk(queue, CancelIt(), io.StringIO()),
-        LineDesk(queue, io.StringIO(), io.StringIO()),
-        TerminalDesk(queue),
+        LineDesk(TerminalSession(queue), io.StringIO(), io.StringIO()),
+        TerminalDesk(TerminalSession(queue)),
         WebDesk(queue),
     ]
     for desk in desks:

@@ -10,7 +10,7 @@ from tests.gateway.sides import link_in, make_home
 
 from handraise.access import AccessCheck
 from handraise.desks import Queue
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import DeskCodeCheck
 from handraise.desks.gate import PolicyGate
 from handraise.errors import WireError
 from handraise.gateway.asking import QuestionHandler

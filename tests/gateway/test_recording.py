@@ -18,7 +18,7 @@ from tests.waiting import until
 
 from handraise.access import AccessCheck
 from handraise.desks import Decision, Queue
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import DeskCodeCheck
 from handraise.desks.scripted import Line
 from handraise.errors import WireError
 from handraise.gateway.asking import Asker, QuestionHandler

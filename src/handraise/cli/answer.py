@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from handraise.cli.common import AsJson
+from handraise.display import for_line, for_terminal
+from handraise.errors import WireError
 
 if TYPE_CHECKING:
-    from handraise.desks.control.client import Pending
+    from handraise.desks.control import Pending
 
 
 EXAMPLES = """Examples:
@@ -49,7 +53,7 @@ def answer(
     The command asks for the code of that question's desk; you type it without echo. The desk shows the code beside the
     question. For a parked question, the code is in the terminal where its program was started.
     """
-    from handraise.desks.control.client import pending, send_answer
+    from handraise.desks.control import pending, send_answer
 
     given = _given(accept, decline, cancel)
     question = next((each for each in pending() if each.id == question_id), None)
@@ -69,7 +73,6 @@ def _given(accept: str | None, decline: bool, cancel: bool) -> dict[str, Any]:
         raise typer.BadParameter("give one of --accept JSON, --decline and --cancel")
     if accept is None:
         return {"action": "decline" if decline else "cancel"}
-    from handraise.errors import WireError
     from handraise.forms import load_json
 
     try:
@@ -89,9 +92,7 @@ def _code(question: Pending, action: str, file: Path | None) -> str:
                 return stream.read(_MOST_IN_FILE).strip()
         except (OSError, UnicodeError) as error:
             raise typer.BadParameter(f"{file}: the code cannot be read from it ({error})") from None
-    from getpass import getpass
-
-    from handraise.desks.parked import show_at_terminal
+    from handraise.desks.codes import show_at_terminal
 
     if not show_at_terminal("\n".join(lines_of(question.described)) + "\n"):
         raise typer.BadParameter("there is no terminal to type the code at; use --credential-file")
@@ -99,8 +100,6 @@ def _code(question: Pending, action: str, file: Path | None) -> str:
 
 
 def _end(reply: dict[str, Any], as_json: bool) -> None:
-    from handraise.display import for_line
-
     taken = "taken" in reply
     if as_json:
         typer.echo(json.dumps(reply))
@@ -136,7 +135,7 @@ def pending(
     It shows each question and its server. To answer one, use `handraise answer`. It asks for the code that only a desk
     shows.
     """
-    from handraise.desks.control.client import pending as look
+    from handraise.desks.control import pending as look
 
     waiting = [each.described for each in look()]
     if as_json:
@@ -149,8 +148,6 @@ def pending(
 
 def lines_of(described: dict[str, Any]) -> list[str]:
     """One question as text: the server, its message behind a bar, its fields."""
-    from handraise.display import for_line, for_terminal
-
     server, question = described["server"], described["question"]
     lines = [f"{for_line(described['id'])}  {for_line(server['name'])} ({for_line(server['target'])})"]
     lines += [f"  because of {for_line(call)}" for call in _calls(described["cause"])]
@@ -170,8 +167,6 @@ def _calls(cause: dict[str, Any] | None) -> list[str]:
 
 
 def _fields(question: dict[str, Any]) -> list[str]:
-    from handraise.display import for_line
-
     schema = question.get("requestedSchema", {})
     required = schema.get("required", ())
     return [
@@ -181,8 +176,6 @@ def _fields(question: dict[str, Any]) -> list[str]:
 
 
 def _kind(field: dict[str, Any]) -> str:
-    from handraise.display import for_line
-
     within = field.get("items", field)
     options = within.get("enum") or [
         each["const"] for each in within.get("oneOf") or within.get("anyOf") or ()
@@ -194,8 +187,6 @@ def _kind(field: dict[str, Any]) -> str:
 
 
 def _time_left(deadline: float | None) -> list[str]:
-    import time
-
     from handraise.desks.language import ENGLISH
 
     return [] if deadline is None else [f"  {ENGLISH.left(deadline - time.time())}"]

@@ -10,7 +10,6 @@ from handraise.cli import (
     answer,
     call,
     check,
-    check_url,
     demo,
     design,
     desk,
@@ -18,9 +17,8 @@ from handraise.cli import (
     gateway,
     gateway_doctor,
     gateway_install,
-    gateway_people,
     inbox,
-    ledger_show,
+    ledger,
     ledger_upkeep,
     lint,
     policy,
@@ -28,26 +26,11 @@ from handraise.cli import (
     trace,
     vault,
 )
-from handraise.cli.common import ServerCommand
-
-ledger = typer.Typer(
-    help="Read and verify the record of every question.\n\n"
-    "`handraise call`, the desks and the gateway write the ledger into a file in your data directory "
-    "(HANDRAISE_LEDGER names another one). It names each server, each decision, and the call that used the answer. "
-    "Begin with `handraise ledger show`.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-ledger.command(epilog=ledger_show.EXAMPLES)(ledger_show.show)
-ledger.command(epilog=ledger_upkeep.VERIFY_EXAMPLES)(ledger_upkeep.verify)
-ledger.command(epilog=ledger_upkeep.CHECKPOINT_EXAMPLES)(ledger_upkeep.checkpoint)
-ledger.command(epilog=ledger_show.EXPORT_EXAMPLES)(ledger_show.export)
-ledger.command(epilog=ledger_show.REPORT_EXAMPLES)(ledger_show.report)
-ledger.command(epilog=ledger_upkeep.ERASE_EXAMPLES)(ledger_upkeep.erase)
-ledger.command(epilog=ledger_upkeep.RETAIN_EXAMPLES)(ledger_upkeep.retain)
+from handraise.cli.common import AllCommands, ServerCommand
 
 app = typer.Typer(
     name="handraise",
+    cls=AllCommands,
     help="Let MCP servers ask the person instead of guessing.\n\n"
     "Begin with `handraise demo`. Every command explains itself: `handraise call --help`.",
     no_args_is_help=True,
@@ -55,15 +38,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-check.app.command(epilog=check_url.EXAMPLES)(check_url.url)
 app.add_typer(check.app, name="check")
 app.add_typer(policy.app, name="policy")
-app.add_typer(ledger, name="ledger")
+ledger.app.command(epilog=ledger_upkeep.VERIFY_EXAMPLES)(ledger_upkeep.verify)
+ledger.app.command(epilog=ledger_upkeep.CHECKPOINT_EXAMPLES)(ledger_upkeep.checkpoint)
+ledger.app.command(epilog=ledger_upkeep.ERASE_EXAMPLES)(ledger_upkeep.erase)
+ledger.app.command(epilog=ledger_upkeep.RETAIN_EXAMPLES)(ledger_upkeep.retain)
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(vault.app, name="vault")
 app.add_typer(store.app, name="store")
 gateway.app.command(epilog=gateway_doctor.EXAMPLES)(gateway_doctor.doctor)
 gateway.app.command(epilog=gateway_install.EXAMPLES)(gateway_install.install)
-gateway.app.add_typer(gateway_people.app, name="people")
 app.add_typer(gateway.app, name="gateway")
 app.add_typer(desk.app, name="desk")
 app.command(epilog=inbox.EXAMPLES)(inbox.inbox)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -16,12 +16,10 @@ from handraise.errors import SetupError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
-    from typing import Any, TextIO
 
     from handraise.client.consent import DeskMode
     from handraise.desks import Desk, Queue
-    from handraise.desks.control import AnswerCode
+    from handraise.desks.codes import AnswerCode
     from handraise.desks.endings import Earlier
     from handraise.desks.gate import PolicyGate
 
@@ -53,7 +51,7 @@ async def at_desk(
 
     Without a choice it is the terminal. Without a terminal the policy's rule for runs without a person applies.
     """
-    from handraise.desks.control import AnswerCode
+    from handraise.desks.codes import AnswerCode
 
     if chosen == "none":
         yield OpenDesk(())
@@ -137,7 +135,7 @@ def _terminal(queue: Queue, code: AnswerCode) -> Desk | None:
 
 
 def _parked(queue: Queue, code: AnswerCode, as_json: bool, advice: str = "") -> Coroutine[Any, Any, None]:
-    from handraise.desks.parked import ParkedDesk
+    from handraise.desks.headless import ParkedDesk
 
     return ParkedDesk(queue, code, sys.stderr, as_json=as_json, advice=advice).run()
 

@@ -3,39 +3,94 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from handraise.cli.at_desk import DESKS
-from handraise.cli.common import AsJson, Env, Name, StatusOutput, Url, chosen_server, client_target
+from handraise.cli.at_desk import DESKS, at_desk
+from handraise.cli.common import (
+    AsJson,
+    Env,
+    Name,
+    Url,
+    chosen_server,
+    client_target,
+    wants_colour,
+)
+from handraise.display import for_line, for_terminal, inert
 from handraise.errors import HandraiseError, Stopped
+from handraise.gateway.upstreams import Upstream
 
 if TYPE_CHECKING:
-    from handraise.gateway.upstreams import Upstream
+    from handraise.desks import Queue
+    from handraise.ledger import Ledger
+    from handraise.policy import Settings
     from handraise.sdk.streams import Tell
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequest:
-    """The call's target and options."""
+class StatusOutput:
+    """Standard error, shared with a desk that may draw on the whole terminal."""
 
-    tool: str
-    arguments: dict[str, Any]
-    folders: tuple[Path, ...]
-    """The roots that the server may know."""
-    desk: str | None
-    revision: str
-    as_json: bool
+    def __init__(self, *, full_screen: bool) -> None:
+        self._full_screen = full_screen
+        self._queue: Queue | None = None
+        self._held: list[str] = []
+
+    @asynccontextmanager
+    async def holding(self, queue: Queue) -> AsyncIterator[None]:
+        """Hold back lines while the desk is open, and print them afterwards."""
+        self._queue = queue
+        try:
+            yield
+        finally:
+            self._queue = None
+            for text in self._held:
+                typer.echo(text, err=True, nl=False)
+            self._held.clear()
+
+    def trace(self, as_json: bool) -> Tell:
+        """A trace that prints at once, or after the call if a desk uses the screen."""
+        from handraise.trace import Trace
+
+        return Trace(self._keep, as_json=as_json, colour=wants_colour()).message
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """One line for a progress notice; none while a question is on the screen."""
+        if self._full_screen and self._queue is not None and self._queue.waiting():
+            return
+        part = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
+        typer.echo(f"… {part} {for_line(message or '')}".rstrip(), err=True)
+
+    def _keep(self, text: str) -> None:
+        if self._full_screen:
+            self._held.append(text)
+        else:
+            typer.echo(text, err=True, nl=False)
+
+
+@asynccontextmanager
+async def _own_ledger(settings: Settings) -> AsyncIterator[Ledger | None]:
+    """The user's own ledger for a command that asks. Closing signs a checkpoint."""
+    from handraise.ledger.own_ledger import own_ledger
+
+    ledger = own_ledger(settings)
+    if ledger is None:
+        yield None
+        return
+    try:
+        await ledger.start()
+        yield ledger
+    finally:
+        await ledger.aclose()
 
 
 async def list_tools(server: Upstream, revision: str, as_json: bool, tell: Tell | None = None) -> int:
     """Print the tools; returns the exit status."""
-    from handraise.display import for_line
     from handraise.sdk.client import plain_client
 
     async with plain_client(client_target(server, tell), mode=revision) as client:
@@ -54,13 +109,20 @@ async def list_tools(server: Upstream, revision: str, as_json: bool, tell: Tell 
 
 
 async def make_call(
-    server: Upstream, wanted: CallRequest, beside: StatusOutput, tell: Tell | None = None
+    server: Upstream,
+    tool: str,
+    arguments: dict[str, Any],
+    *,
+    folders: list[Path],
+    desk: str | None,
+    revision: str,
+    as_json: bool,
+    beside: StatusOutput,
+    tell: Tell | None,
 ) -> int:
-    """Make the call with a desk open, and print its result; returns the exit status."""
+    """Make the call with a desk open, and print its result; returns the exit status. The server may know `folders`."""
     from importlib.metadata import version
 
-    from handraise.cli.at_desk import at_desk
-    from handraise.cli.ledger_common import open_own_ledger
     from handraise.client import Consent, ConsentClient, Roots
     from handraise.desks import Queue
     from handraise.desks.gate import PolicyGate
@@ -74,27 +136,23 @@ async def make_call(
     queue = Queue(web_desk="handraise call --desk web")
     settings = (policy := load_policy()).settings
     named = settings.named(server.name, server.target)
-    folders: list[str | Path] = [*wanted.folders, *(named.roots if named is not None else ())]
+    known: list[str | Path] = [*folders, *(named.roots if named is not None else ())]
     # The user chose them for this server, which is consent.
-    roots = Roots(folders, allowed=True) if folders else None
+    roots = Roots(known, allowed=True) if known else None
     gate = PolicyGate(policy)
     async with (
-        open_own_ledger(settings) as ledger,
+        _own_ledger(settings) as ledger,
         beside.holding(queue),
         at_desk(
-            wanted.desk,
-            queue,
-            gate,
-            as_json=wanted.as_json,
-            earlier=None if ledger is None else desk_history(ledger),
-        ) as desk,
+            desk, queue, gate, as_json=as_json, earlier=None if ledger is None else desk_history(ledger)
+        ) as opened,
     ):
         consent = Consent(
             queue,
             origin=Origin(server.name, server.target),
             person=local_person(),
             gate=gate,
-            modes=desk.modes,
+            modes=opened.modes,
             roots=roots,
             ledger=ledger,
             policy_version=policy_version(settings),
@@ -104,17 +162,15 @@ async def make_call(
         )
         this = implementation("handraise", version("handraise"))
         async with ConsentClient(
-            client_target(server, tell, desk.server_log), consent, mode=wanted.revision, client_info=this
+            client_target(server, tell, opened.server_log), consent, mode=revision, client_info=this
         ) as client:
-            result = await client.call_tool(wanted.tool, wanted.arguments, progress_callback=beside.progress)
+            result = await client.call_tool(tool, arguments, progress_callback=beside.progress)
     failed = has_failed(result)
-    _show(result, failed, wanted.as_json)
+    _show(result, failed, as_json)
     return 1 if failed else 0
 
 
 def _show(result: Any, failed: bool, as_json: bool) -> None:
-    from handraise.display import for_terminal
-
     if as_json:
         typer.echo(json.dumps(result.model_dump(by_alias=True, exclude_none=True, mode="json")))
         return
@@ -200,8 +256,19 @@ def call(
     if tool is None:
         run(list_tools(server, mode, as_json, tell))
     else:
-        wanted = CallRequest(tool, given, tuple(root or ()), desk, mode, as_json)
-        run(make_call(server, wanted, beside, tell))
+        run(
+            make_call(
+                server,
+                tool,
+                given,
+                folders=root or [],
+                desk=desk,
+                revision=mode,
+                as_json=as_json,
+                beside=beside,
+                tell=tell,
+            )
+        )
 
 
 def tools(
@@ -239,9 +306,7 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     """Run a command's work with a server, and exit with its status."""
     import asyncio
 
-    from handraise.cli.common import tell_stray_lines
-
-    tell_stray_lines()
+    _tell_stray_lines()
     try:
         status = asyncio.run(work)
     except (
@@ -253,11 +318,36 @@ def run(work: Coroutine[Any, Any, int]) -> None:
     raise typer.Exit(status)
 
 
+def _tell_stray_lines() -> None:
+    """Print once that the server wrote a line that is not a message, with the line."""
+    logger = logging.getLogger("mcp.client.stdio")
+    logger.addHandler(_OnlyTheFirst())
+    logger.propagate = False
+
+
+class _OnlyTheFirst(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        logging.getLogger(record.name).disabled = True
+        typer.echo(
+            f"handraise: the server wrote something that is no message of the protocol{_written(record)}\n"
+            "handraise: a server's standard output is for messages only; let it print to standard error",
+            err=True,
+        )
+
+
+def _written(record: logging.LogRecord) -> str:
+    from pydantic import ValidationError
+
+    error = record.exc_info[1] if record.exc_info else None
+    if not isinstance(error, ValidationError):
+        return ""
+    return f": {for_line(str(error.errors()[0]['input']))[:200]}"
+
+
 def _explain(error: BaseException) -> int:
     """Print an error in one line; returns the exit status."""
     from asyncio import CancelledError
 
-    from handraise.display import inert
     from handraise.sdk.client import fault_in, hung_up, rounds_exceeded
 
     while isinstance(error, BaseExceptionGroup):

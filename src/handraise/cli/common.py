@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, TextIO, TypeAlias
 from urllib.parse import urlsplit
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
+from handraise.disk import Leftover
+from handraise.display import inert
 from handraise.errors import HandraiseError
 from handraise.gateway.upstreams import Upstream, short_name
 
 if TYPE_CHECKING:
-    from handraise.desks import Queue
-    from handraise.disk import Leftover
     from handraise.sdk.streams import Tell
 
 
@@ -49,15 +48,24 @@ def parse_environment(given: Iterable[str] | None) -> dict[str, str]:
 
 NOT_YET_GONE: Final = 3
 """The exit status when deleted contents are still on the disk."""
+_LONGEST_ERROR: Final = 20_000
+
+
+class AllCommands(TyperGroup):
+    """The root of all commands. An error of any command becomes one message on standard error, and the status 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with report_errors():
+            return super().invoke(ctx)
 
 
 @contextmanager
 def report_errors(status: int = 2) -> Iterator[None]:
-    """Print an error from the block on standard error, and exit with this status."""
+    """For the few commands with another exit status for errors: print an error from the block, and exit."""
     try:
         yield
     except HandraiseError as error:
-        typer.echo(f"handraise: {error}", err=True)
+        typer.echo(f"handraise: {inert(str(error), limit=_LONGEST_ERROR)}", err=True)
         raise typer.Exit(status) from None
 
 
@@ -136,99 +144,6 @@ def chosen_server(
     return Upstream(name or short_name(command), command, environment=parse_environment(env))
 
 
-class StatusOutput:
-    """Standard error, shared with a desk that may draw on the whole terminal."""
-
-    def __init__(self, *, full_screen: bool) -> None:
-        self._full_screen = full_screen
-        self._queue: Queue | None = None
-        self._held: list[str] = []
-
-    @asynccontextmanager
-    async def holding(self, queue: Queue) -> AsyncIterator[None]:
-        """Hold back lines while the desk is open, and print them afterwards."""
-        self._queue = queue
-        try:
-            yield
-        finally:
-            self._queue = None
-            for text in self._held:
-                typer.echo(text, err=True, nl=False)
-            self._held.clear()
-
-    def trace(self, as_json: bool) -> Tell:
-        """A trace that prints at once, or after the call if a desk uses the screen."""
-        from handraise.trace import Trace
-
-        return Trace(self._keep, as_json=as_json, colour=wants_colour()).message
-
-    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """One line for a progress notice; none while a question is on the screen."""
-        from handraise.display import for_line
-
-        if self._full_screen and self._queue is not None and self._queue.waiting():
-            return
-        part = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-        typer.echo(f"… {part} {for_line(message or '')}".rstrip(), err=True)
-
-    def _keep(self, text: str) -> None:
-        if self._full_screen:
-            self._held.append(text)
-        else:
-            typer.echo(text, err=True, nl=False)
-
-
 def wants_colour() -> bool:
     """Whether standard error is a terminal that may show colour."""
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def log_inertly() -> None:
-    """Write warnings and errors to standard error, with everything inert that a terminal would obey.
-
-    The attack: names from servers and clients in the log clear the screen, or look like lines of ours.
-    """
-    handler = logging.StreamHandler()
-    handler.setFormatter(_InertFormatter())
-    logging.getLogger().addHandler(handler)
-
-
-class _InertFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        from handraise.display import inert
-
-        parts = [inert(record.getMessage())]
-        if record.exc_info:
-            parts.append(inert(self.formatException(record.exc_info), limit=_LONGEST_TRACEBACK))
-        return "\n".join(parts).replace("\n", "\n  ")
-
-
-_LONGEST_TRACEBACK: Final = 20_000
-
-
-def tell_stray_lines() -> None:
-    """Print once that the server wrote a line that is not a message, with the line."""
-    logger = logging.getLogger("mcp.client.stdio")
-    logger.addHandler(_OnlyTheFirst())
-    logger.propagate = False
-
-
-class _OnlyTheFirst(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        logging.getLogger(record.name).disabled = True
-        typer.echo(
-            f"handraise: the server wrote something that is no message of the protocol{_written(record)}\n"
-            "handraise: a server's standard output is for messages only; let it print to standard error",
-            err=True,
-        )
-
-
-def _written(record: logging.LogRecord) -> str:
-    from pydantic import ValidationError
-
-    from handraise.display import for_line
-
-    error = record.exc_info[1] if record.exc_info else None
-    if not isinstance(error, ValidationError):
-        return ""
-    return f": {for_line(str(error.errors()[0]['input']))[:200]}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from handraise.cli.at_desk import at_desk
 from handraise.cli.call import RevisionOption, run, spoken_revision
 
 if TYPE_CHECKING:
@@ -78,7 +79,6 @@ async def _tour(chosen: str, mode: str, wire: bool) -> int:
 
 def _all_along(chosen: str, queue: Queue) -> AbstractAsyncContextManager[Any]:
     """A web desk stays open, so that one sign-in is enough."""
-    from handraise.cli.at_desk import at_desk
     from handraise.desks.gate import PolicyGate
     from handraise.policy import Policy
 
@@ -89,8 +89,6 @@ def _for_a_call(chosen: str) -> DeskOpener:
     """Give the terminal to the desk while it asks, else to the transcript."""
 
     def opened(queue: Queue, gate: PolicyGate) -> AbstractAsyncContextManager[Any]:
-        from handraise.cli.at_desk import at_desk
-
         return nullcontext() if chosen == "web" else at_desk(chosen, queue, gate)
 
     return opened

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from handraise.cli.call import RevisionOption, run, spoken_revision
 from handraise.cli.common import AsJson, Name, Url, chosen_server, client_target
+from handraise.display import for_line
+from handraise.errors import UsageError
+from handraise.gateway.upstreams import Upstream
 
 if TYPE_CHECKING:
     from handraise.design import ToolDescription
-    from handraise.gateway.upstreams import Upstream
 
 EXAMPLES = """Examples:
 
@@ -71,10 +74,7 @@ def _show(subject: ToolDescription, as_json: bool, only_code: bool) -> int:
 
 
 def _loaded(target: str) -> ToolDescription:
-    from pathlib import Path
-
     from handraise.design import load_function, tool_of_function
-    from handraise.errors import UsageError
 
     try:
         return tool_of_function(load_function(target, Path.cwd()))
@@ -84,7 +84,6 @@ def _loaded(target: str) -> ToolDescription:
 
 async def _of_server(server: Upstream, mode: str, tool: str, as_json: bool, only_code: bool) -> int:
     from handraise.design import tool_of_schema
-    from handraise.display import for_line
     from handraise.sdk.client import dumped, plain_client
 
     async with plain_client(client_target(server), mode=mode) as client:

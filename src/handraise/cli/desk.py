@@ -7,11 +7,13 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
+from getpass import getpass
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from handraise.cli.common import AsJson, report_errors
+from handraise.cli.common import AsJson
+from handraise.display import for_line
 
 if TYPE_CHECKING:
     from handraise.desks.passkeys import PasskeyFile, Passkeys
@@ -40,21 +42,17 @@ def code() -> None:
     could be one that your client started. There the desk asks for this code. Make it before you let a model work, and
     keep it where no program reads it. Then restart your client. To change the code, you type the old one.
     """
-    from getpass import getpass
-
-    from handraise.desks.desk_code import DeskCode, desk_code_file, new_desk_code
-    from handraise.desks.parked import show_at_terminal
+    from handraise.desks.codes import DeskCode, desk_code_file, new_desk_code, show_at_terminal
 
     file = desk_code_file(os.environ)
     if not show_at_terminal(""):
         raise typer.BadParameter("there is no terminal to show the code at; run it in a terminal of your own")
-    with report_errors():
-        known = DeskCode.load(file)
-        if known is not None and not known.is_it(getpass("Your desk code until now: ")):
-            typer.echo("That is not your desk code. Nothing was changed.", err=True)
-            typer.echo(f"If you lost it, remove {file} and run this again.", err=True)
-            raise typer.Exit(1)
-        made = new_desk_code(file)
+    known = DeskCode.load(file)
+    if known is not None and not known.is_it(getpass("Your desk code until now: ")):
+        typer.echo("That is not your desk code. Nothing was changed.", err=True)
+        typer.echo(f"If you lost it, remove {file} and run this again.", err=True)
+        raise typer.Exit(1)
+    made = new_desk_code(file)
     show_at_terminal(f"Your desk code: {made}\nIt is not shown again. Your desk asks for it when it opens.\n")
 
 
@@ -103,25 +101,21 @@ def add(
     """
     from handraise.this_user import local_person
 
-    with report_errors():
-        file, passkeys = _kept()
-        person = local_person()
-        taken = {each.name for each in passkeys.of(person)}
-        if name is not None and (not name.strip() or not name.isprintable() or len(name) > _LONGEST):
-            raise typer.BadParameter(f"a name is printable text of at most {_LONGEST} characters")
-        if name in taken:
-            raise typer.BadParameter(f"you have a passkey called {name!r} already; choose another name")
-        _go(file, "add", name or passkeys.free_name(person))
+    file, passkeys = _kept()
+    person = local_person()
+    taken = {each.name for each in passkeys.of(person)}
+    if name is not None and (not name.strip() or not name.isprintable() or len(name) > _LONGEST):
+        raise typer.BadParameter(f"a name is printable text of at most {_LONGEST} characters")
+    if name in taken:
+        raise typer.BadParameter(f"you have a passkey called {name!r} already; choose another name")
+    _go(file, "add", name or passkeys.free_name(person))
 
 
 @passkeys.command("list", epilog=_PASSKEY_EXAMPLES)
 def list_passkeys(as_json: AsJson = False) -> None:
     """List your passkeys."""
-    from handraise.display import for_line
-
-    with report_errors():
-        file, _ = _kept(installed=False)
-        found = file.all()
+    file, _ = _kept(installed=False)
+    found = file.all()
     if as_json:
         told = [{"name": each.name, "host": each.rp_id, "created": each.created} for each in found]
         typer.echo(json.dumps(told))
@@ -143,13 +137,12 @@ def remove(
     """Remove a passkey. You use one of your passkeys for it, the same one or another."""
     from handraise.this_user import local_person
 
-    with report_errors():
-        file, passkeys = _kept()
-        taken = sorted(each.name for each in passkeys.of(local_person()))
-        if name not in taken:
-            there = f"there is {', '.join(taken)}" if taken else "you have none"
-            raise typer.BadParameter(f"no passkey of yours is called {name!r}; {there}")
-        _go(file, "remove", name)
+    file, passkeys = _kept()
+    taken = sorted(each.name for each in passkeys.of(local_person()))
+    if name not in taken:
+        there = f"there is {', '.join(taken)}" if taken else "you have none"
+        raise typer.BadParameter(f"no passkey of yours is called {name!r}; {there}")
+    _go(file, "remove", name)
 
 
 def _kept(*, installed: bool = True) -> tuple[PasskeyFile, Passkeys]:
@@ -206,7 +199,7 @@ async def _wait(file: PasskeyFile, purpose: Literal["add", "remove"], name: str)
     access = AccessCheck()
     looks = [ask_desk(socket, {"do": "look"}) for socket in desk_sockets()]
     access.add_families([each.get("clients") for each in looks if each is not None])
-    async with WebDesk(Queue(), passkeys=file, heard=heard, access=access) as desk:
+    async with WebDesk(Queue(), passkeys=file, on_passkey=heard, access=access) as desk:
         passkey_task = PasskeyTask(purpose, name)
         opened = await asyncio.to_thread(open_file, desk.sign_in_file(local_person(), passkey_task))
         if isinstance(opened, Opened):

@@ -16,6 +16,7 @@ import typer
 
 from handraise.cli.common import AsJson
 from handraise.errors import HandraiseError
+from handraise.policy.places import database_of, find_config
 
 EXAMPLES = """Examples:
 
@@ -128,7 +129,6 @@ def _extras() -> Iterator[CheckResult]:
 
 def _configuration() -> Iterator[CheckResult]:
     from handraise.policy.files import load_policy
-    from handraise.policy.places import find_config
 
     file = find_config(os.environ, Path())
     load_policy().own.book()
@@ -169,7 +169,6 @@ def _store() -> Iterator[CheckResult]:
     import asyncio
 
     from handraise.policy.files import load_settings
-    from handraise.policy.places import database_of
     from handraise.policy.settings import choose
     from handraise.stores import own_or_named_store, own_store_file
 

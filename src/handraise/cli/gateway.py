@@ -1,23 +1,25 @@
-"""`handraise gateway`: stand between a client and its servers."""
+"""`handraise gateway`: stand between a client and its servers. `gateway people`: who may use a shared one."""
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from handraise.cli.common import Env, Name, Url, log_inertly, parse_environment, report_errors
-from handraise.display import for_line
+from handraise.cli.common import Env, Name, Url, parse_environment
+from handraise.display import for_line, inert
+from handraise.gateway.upstreams import OwnClient, Upstream, load_upstreams, short_name
 from handraise.policy.places import DATABASE_URLS
 
 if TYPE_CHECKING:
     from handraise.gateway.options import Options
     from handraise.gateway.serve_shared import Sharing
-    from handraise.gateway.upstreams import Upstream
 
 app = typer.Typer(
     help="Use any server with any client, and answer its questions.\n\n"
@@ -161,12 +163,11 @@ def gateway(
         raise typer.BadParameter("give --http or --stdio, not both")
     from handraise.gateway.options import choices, options_of
 
-    with report_errors():
-        upstreams = _upstreams(context.obj or (), url, config, name, client_id, parse_environment(env))
-        sharing = _sharing(people, issuer, desk_client, public_url, unsafe_network or [])
-        chosen = choices({**_flags(context.params), "http": "" if stdio else http}, os.environ)
-        options = options_of(chosen)
-        status = _serve(upstreams, options, chosen["http"].value, sharing, unsafe_network or [])
+    upstreams = _upstreams(context.obj or (), url, config, name, client_id, parse_environment(env))
+    sharing = _sharing(people, issuer, desk_client, public_url, unsafe_network or [])
+    chosen = choices({**_flags(context.params), "http": "" if stdio else http}, os.environ)
+    options = options_of(chosen)
+    status = _serve(upstreams, options, chosen["http"].value, sharing, unsafe_network or [])
     raise typer.Exit(status)
 
 
@@ -197,8 +198,6 @@ def _upstreams(
     client_id: str | None,
     environment: Mapping[str, str],
 ) -> list[Upstream]:
-    from handraise.gateway.upstreams import OwnClient, Upstream, load_upstreams, short_name
-
     if (url is not None) + (config is not None) + bool(command) != 1:
         raise typer.BadParameter("name a server: its command after `--`, or --url, or --config; one of them")
     if client_id is not None and url is None:
@@ -246,7 +245,7 @@ def _serve(
     """Serve until the end; returns the exit status. The server starts before the gateway imports the rest."""
     from handraise.gateway.servers import ServerSet
 
-    log_inertly()
+    _log_inertly()
     servers = ServerSet(*upstreams)
     if not http:
         if sharing is not None:
@@ -286,6 +285,25 @@ def _serve(
         servers.kill()
 
 
+def _log_inertly() -> None:
+    """Write warnings and errors to standard error, with everything inert that a terminal would obey.
+
+    The attack: names from servers and clients in the log clear the screen, or look like lines of ours.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(_InertFormatter())
+    logging.getLogger().addHandler(handler)
+
+
+class _InertFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        parts = [inert(record.getMessage())]
+        if record.exc_info:
+            parts.append(inert(self.formatException(record.exc_info), limit=_LONGEST_TRACEBACK))
+        return "\n".join(parts).replace("\n", "\n  ")
+
+
+_LONGEST_TRACEBACK: Final = 20_000
 OWN_DESK = "the desk: handraise inbox"
 
 
@@ -309,3 +327,77 @@ def announcement(
         f"  servers    {', '.join(for_line(name, limit=100) for name in servers)}",
         f"  questions  {questions[options.desk]}",
     ]
+
+
+_PEOPLE_EXAMPLES = """Examples:
+
+\b
+  handraise gateway people add alice --file people.json
+  handraise gateway people link alice --file people.json \\
+      --public-url https://gate.example.com
+  handraise gateway people link alice --passkey --file people.json \\
+      --public-url https://gate.example.com
+  handraise gateway people remove alice --file people.json
+  handraise gateway --http 127.0.0.1:8765 --people people.json \\
+      --public-url https://gate.example.com --config servers.json
+
+A person has a token in their client's configuration, and signs in to their desk with a link of their own. A running
+gateway follows changes at once.
+
+Exit status: 0 when it is done; 2 for wrong use or a file that cannot be used.
+"""
+
+people_app = typer.Typer(
+    help="Let people use a shared gateway, with a file that lists them.",
+    epilog=_PEOPLE_EXAMPLES,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+PersonName = Annotated[str, typer.Argument(help="The person's name in the file.", show_default=False)]
+File = Annotated[Path, typer.Option("--file", help="The file of people.")]
+
+
+@people_app.command(epilog=_PEOPLE_EXAMPLES)
+def add(name: PersonName, file: File) -> None:
+    """Give a person a token for their client. It is shown once; the file keeps only its hash."""
+    from handraise.gateway.people import PeopleFile
+
+    typer.echo(PeopleFile(file).add(name))
+
+
+@people_app.command(epilog=_PEOPLE_EXAMPLES)
+def remove(name: PersonName, file: File) -> None:
+    """Remove a person, who loses access at once."""
+    from handraise.gateway.people import PeopleFile
+
+    PeopleFile(file).remove(name)
+
+
+@people_app.command(epilog=_PEOPLE_EXAMPLES)
+def link(
+    name: PersonName,
+    file: File,
+    public_url: Annotated[str, typer.Option("--public-url", help="The address of the running gateway.")],
+    passkey: Annotated[
+        bool,
+        typer.Option(
+            "--passkey", help="Let the person add a passkey with the link, for example when they lost theirs."
+        ),
+    ] = False,
+) -> None:
+    """Make a link that signs a person in to their desk.
+
+    It works in one browser, once, within ten minutes. Give it only to that person, and not in a place that a model
+    reads.
+    """
+    from handraise.gateway.people import PeopleFile
+    from handraise.gateway.shared_desk import make_invitation
+
+    people = PeopleFile(file)
+    people.require(name)
+    word = make_invitation(people, name, time.time(), passkey=passkey)
+    typer.echo(f"{public_url.rstrip('/')}/enter/{word}")
+
+
+app.add_typer(people_app, name="people")

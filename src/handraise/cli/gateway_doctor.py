@@ -7,20 +7,21 @@ import os
 import re
 import textwrap
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from handraise.cli.common import AsJson, report_errors
+from handraise.cli.common import AsJson
+from handraise.cli.gateway import options_in
 from handraise.display import for_line
 from handraise.errors import HandraiseError
+from handraise.gateway.clients.table import CLIENTS, KnownClient
+from handraise.gateway.upstreams import Upstream
 
 if TYPE_CHECKING:
-    from handraise.gateway.clients.table import KnownClient
     from handraise.gateway.options import Options
-    from handraise.gateway.upstreams import Upstream
-
 
 EXAMPLES = """Examples:
 
@@ -44,20 +45,17 @@ def doctor(
     value: the environment, your file or the default. It starts each server as the client would, for ten seconds at
     most, and servers of 2026-07-28 twice, to find out whether they also speak an older revision. It calls no tool.
     """
-    from handraise.gateway.clients.table import CLIENTS
-
     if client is not None and client not in CLIENTS:
         raise typer.BadParameter(
             f"{client!r} is not a known client; use {', '.join(CLIENTS)}", param_hint="--client"
         )
-    with report_errors():
-        options = own_options()
-        found = [
-            told
-            for name, known in CLIENTS.items()
-            if client in (None, name)
-            for told in _examine_all(known, probe)
-        ]
+    options = own_options()
+    found = [
+        told
+        for name, known in CLIENTS.items()
+        if client in (None, name)
+        for told in _examine_all(known, probe)
+    ]
     report = {"options": options, "desk": own_desk(), "clients": found, "seen": seen_clients()}
     typer.echo(
         json.dumps(report, indent=2) if as_json else as_text(report)
@@ -123,7 +121,6 @@ async def _server(client: KnownClient, name: str, entry: object, probing: bool) 
 
 def _gateway(client: KnownClient, entry: object) -> Options:
     """The options of the gateway in front of a server: its own flags first."""
-    from handraise.cli.gateway import options_in
     from handraise.gateway.clients.rewriting import gateway_words
 
     words = gateway_words(client, entry) or []
@@ -134,7 +131,6 @@ def _upstream(
     client: KnownClient, name: str, entry: object, behind: list[str] | str | None
 ) -> Upstream | None:
     from handraise.gateway.clients.rewriting import command_of
-    from handraise.gateway.upstreams import Upstream
 
     known = entry if isinstance(entry, dict) else {}
     environment = known.get("environment" if client.one_list else "env")
@@ -169,7 +165,7 @@ def own_options() -> dict[str, dict[str, Any]]:
 
 def own_desk() -> dict[str, bool]:
     """How the desk recognises its person: by the connecting program, or by the desk code."""
-    from handraise.desks.desk_code import desk_code_file
+    from handraise.desks.codes import desk_code_file
     from handraise.processes import can_tell
 
     return {"process_facts": can_tell(), "desk_code": desk_code_file(os.environ).is_file()}
@@ -177,8 +173,6 @@ def own_desk() -> dict[str, bool]:
 
 def seen_clients() -> dict[str, dict[str, Any]]:
     """How clients handled questions so far, by name and version."""
-    from dataclasses import asdict
-
     from handraise.gateway.client_desk import load_habits
     from handraise.gateway.state import habits_file
 

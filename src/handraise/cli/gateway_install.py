@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handraise.errors import HandraiseError, SetupError
-from handraise.gateway.clients.table import CLIENTS
+from handraise.cli.gateway_doctor import own_desk
+from handraise.display import for_line
+from handraise.errors import SetupError
+from handraise.gateway.clients.table import CLIENTS, KnownClient
 
 if TYPE_CHECKING:
     from handraise.gateway.clients.rewriting import Plan
-    from handraise.gateway.clients.table import KnownClient
 
 EXAMPLES = """Examples:
 
@@ -60,23 +62,17 @@ def install(
     copy of the old file in your data directory. It does not change comments, layout, or entries that it does not
     understand.
     """
-    try:
-        if client not in CLIENTS:
-            raise typer.BadParameter(
-                f"{client!r} is not a known client; use {', '.join(CLIENTS)}", param_hint="--client"
-            )
-        chosen = server or []
-        places = _places(CLIENTS[client], file, project, chosen)
-        statuses = [
-            _install(known, path, chosen, shared, own=file is None, undo=undo, dry_run=dry_run, yes=yes)
-            for known, path, shared in places
-        ]
-        raise typer.Exit(max(statuses))
-    except HandraiseError as error:
-        from handraise.display import for_line
-
-        typer.echo(f"handraise: {for_line(str(error))}", err=True)
-        raise typer.Exit(2) from None
+    if client not in CLIENTS:
+        raise typer.BadParameter(
+            f"{client!r} is not a known client; use {', '.join(CLIENTS)}", param_hint="--client"
+        )
+    chosen = server or []
+    places = _places(CLIENTS[client], file, project, chosen)
+    statuses = [
+        _install(known, path, chosen, shared, own=file is None, undo=undo, dry_run=dry_run, yes=yes)
+        for known, path, shared in places
+    ]
+    raise typer.Exit(max(statuses))
 
 
 def _places(
@@ -113,8 +109,6 @@ def _install(
     dry_run: bool,
     yes: bool,
 ) -> int:
-    from datetime import datetime
-
     from handraise.gateway.clients.rewriting import backup_directory, plan, write
 
     ours = ["handraise"] if shared else ()  # a local path is useless to others
@@ -140,8 +134,6 @@ def _install(
 
 
 def _advise_desk_code() -> None:
-    from handraise.cli.gateway_doctor import own_desk
-
     desk = own_desk()
     if not desk["process_facts"] and not desk["desk_code"]:
         typer.echo("Then make your desk code, which your desk opens with on this system: handraise desk code")
@@ -168,6 +160,4 @@ def _confirmed() -> bool:
 
 def _line(text: str) -> str:
     """The whole text, inert. A person must see a command in full to consent to it."""
-    from handraise.display import for_line
-
     return for_line(text, limit=10 * len(text) + 100)

@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import sys
+from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from handraise.cli.common import AsJson
+from handraise.display import for_line
 
 if TYPE_CHECKING:
     from handraise.gateway.desk_socket import DeskConnection
@@ -127,14 +129,11 @@ async def _serve_tray(connection: DeskConnection, port: int) -> bool:
 
 
 def _ask_code() -> str:
-    from getpass import getpass
-
     return getpass("Your desk code: ")
 
 
 def _open(connection: DeskConnection, socket: Path, seen: dict[str, Any]) -> bool:
     """Open a desk in the browser through a private file."""
-    from handraise.display import for_line
     from handraise.urls.open import Opened, open_file
 
     file = (connection.ask_desk(socket, {"do": "sign in"}) or {}).get("file")
@@ -153,7 +152,6 @@ def _sit(connection: DeskConnection, wanted: list[Path], *, stays: bool) -> bool
     import asyncio
 
     from handraise.desks.remote import RemoteQueue
-    from handraise.display import for_line
     from handraise.gateway.desk_socket import desk_sockets
 
     replies = [connection.ask_desk(socket, {"do": "read", "known": []}) or {} for socket in wanted]

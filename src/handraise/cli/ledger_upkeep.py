@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from handraise.cli.common import AsJson, report_leftover
-from handraise.cli.ledger_common import LedgerOption, open_existing_ledger, run
-from handraise.errors import SetupError
+from handraise.cli.ledger import LedgerOption, open_existing_ledger, run
+from handraise.errors import LedgerError, SetupError
 
 if TYPE_CHECKING:
     from handraise.ledger import Ledger
@@ -180,7 +180,6 @@ def checkpoint(ledger: LedgerOption = None) -> None:
 
 
 def _read(file: Path) -> list[Note]:
-    from handraise.errors import LedgerError
     from handraise.ledger.proof import parse_notes
 
     try:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from handraise.cli.common import AsJson
+from handraise.errors import UsageError
 
 EXAMPLES = """Examples:
 
@@ -55,7 +56,6 @@ def lint(
     unsafe links, questions that fail on a newer revision, destructive tools that never ask, and questions that a tool
     should not ask. The `[forms]` table of handraise.toml says how large a question may be.
     """
-    from handraise.errors import UsageError
     from handraise.lint import RuleSelection, lint_paths
     from handraise.lint.run import as_text, dump_json, dump_sarif, rules_table
     from handraise.policy import load_settings

@@ -61,17 +61,13 @@ def show(as_json: AsJson = False) -> None:
 
     The output is itself a configuration file, with the values that hold now.
     """
-    from handraise.cli.policy_report import (
-        configuration,
-        report_config_errors,
-        settings_as_json,
-        settings_as_toml,
-    )
+    from handraise.cli import policy_report as reports
 
-    with report_config_errors():
-        found, settings = configuration()
+    found, settings = reports.configuration()
     typer.echo(
-        json.dumps(settings_as_json(found, settings)) if as_json else settings_as_toml(found, settings)
+        json.dumps(reports.settings_as_json(found, settings))
+        if as_json
+        else reports.settings_as_toml(found, settings)
     )
 
 
@@ -111,20 +107,16 @@ def why(
 
     Exit status: 0 when it would be shown, or for any call; 1 when it is refused; 2 for wrong use.
     """
-    if tool is not None:
-        from handraise.cli.policy_report import call_as_text, explain_call, report_config_errors
+    from handraise.cli import policy_report as reports
 
-        with report_config_errors():
-            told = explain_call(source, tool, server, hints)
-        typer.echo(json.dumps(told) if as_json else call_as_text(told))
+    if tool is not None:
+        told = reports.explain_call(source, tool, server, hints)
+        typer.echo(json.dumps(told) if as_json else reports.call_as_text(told))
         return
     if hints is not None:
         raise typer.BadParameter("--hints goes with --tool")
-    from handraise.cli.policy_report import explain, explained_as_text, report_config_errors
-
-    with report_config_errors():
-        report = explain(source, server, target, revision, time.time(), shared=shared)
-    typer.echo(json.dumps(report) if as_json else explained_as_text(report))
+    report = reports.explain(source, server, target, revision, time.time(), shared=shared)
+    typer.echo(json.dumps(report) if as_json else reports.explained_as_text(report))
     raise typer.Exit(1 if report["verdict"] == "refuse" else 0)
 
 
@@ -149,19 +141,14 @@ def allow(server: ServerArgument, session: ForSession = False, as_json: AsJson =
 @app.command("list", epilog=_RULE_EXAMPLES)
 def list_rules(as_json: AsJson = False) -> None:
     """List your own rules, and what handraise.toml says about servers."""
-    from handraise.cli.policy_report import (
-        configuration,
-        report_config_errors,
-        rules_as_json,
-        rules_as_text,
-        rules_file,
-    )
+    from handraise.cli import policy_report as reports
 
-    with report_config_errors():
-        found, settings = configuration()
-        rules = rules_file().book().standing(time.time())
+    found, settings = reports.configuration()
+    rules = reports.rules_file().book().standing(time.time())
     typer.echo(
-        json.dumps(rules_as_json(rules, settings)) if as_json else rules_as_text(rules, found, settings)
+        json.dumps(reports.rules_as_json(rules, settings))
+        if as_json
+        else reports.rules_as_text(rules, found, settings)
     )
 
 
@@ -173,25 +160,25 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take back your latest rule, or the latest about one server. The rule before it applies again."""
-    from handraise.cli.policy_report import report_config_errors, rule_as_json, rule_as_text, rules_file
+    from handraise.cli import policy_report as reports
 
-    with report_config_errors():
-        undone = rules_file().undo(server)
+    undone = reports.rules_file().undo(server)
     if undone is None:
         typer.echo("There is no rule of yours to take back; `handraise policy list` shows them.", err=True)
         raise typer.Exit(1)
     typer.echo(
-        json.dumps({"undone": rule_as_json(undone)}) if as_json else f"Taken back: {rule_as_text(undone)}"
+        json.dumps({"undone": reports.rule_as_json(undone)})
+        if as_json
+        else f"Taken back: {reports.rule_as_text(undone)}"
     )
 
 
 def _make(asking: AskingRule, server: str, session: bool, as_json: bool) -> None:
-    from handraise.cli.policy_report import make_rule, report_config_errors, rule_as_json, rule_as_text
+    from handraise.cli import policy_report as reports
 
-    with report_config_errors():
-        rule = make_rule(server, asking, session, time.time())
+    rule = reports.make_rule(server, asking, session, time.time())
     if as_json:
-        typer.echo(json.dumps(rule_as_json(rule)))
+        typer.echo(json.dumps(reports.rule_as_json(rule)))
         return
-    typer.echo(rule_as_text(rule))
+    typer.echo(reports.rule_as_text(rule))
     typer.echo("Take it back with: handraise policy undo")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +14,7 @@ import typer
 
 from handraise.cli.common import read_document
 from handraise.display import for_line
-from handraise.errors import SetupError, WireError
+from handraise.errors import WireError
 from handraise.forms import load_json
 from handraise.gateway.guards import GuardRule, question_for, rules_of
 from handraise.policy import OwnRule, Policy, PolicyRuling, Settings, load_policy, load_settings
@@ -35,16 +34,6 @@ from handraise.revisions import Revision
 from handraise.wire import parse_question
 
 PolicyReport: TypeAlias = dict[str, Any]
-
-
-@contextmanager
-def report_config_errors() -> Iterator[None]:
-    """Print the problems of a configuration file, and exit with status 2."""
-    try:
-        yield
-    except SetupError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
 
 
 def configuration() -> tuple[ConfigFile | None, Settings]:

@@ -12,7 +12,7 @@ import typer
 
 from handraise.cli.common import AsJson, report_errors
 from handraise.errors import SetupError
-from handraise.policy.places import DATABASE_URLS
+from handraise.policy.places import DATABASE_URLS, database_of
 
 if TYPE_CHECKING:
     from handraise.calls.store import SharedStore
@@ -122,7 +122,6 @@ def _with(given: str | None, work: Callable[[SharedStore], Awaitable[T]], *, new
 def _chosen(given: str | None, new: bool) -> str:
     """The address of the chosen store; empty for the gateway's own file."""
     from handraise.policy.files import load_settings
-    from handraise.policy.places import database_of
     from handraise.policy.settings import choose
     from handraise.stores import own_store_file, require_address
 

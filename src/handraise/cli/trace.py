@@ -7,6 +7,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from handraise.cli.common import report_errors, wants_colour
 from handraise.disk import open_to_append
 
 EXAMPLES = """Examples:
@@ -39,7 +40,6 @@ def trace(
     It passes standard input and output on byte for byte, and writes the trace to standard error. `→` goes to the
     server, `←` comes from it. Messages that have nothing to do with asking are shown by their first line only.
     """
-    from handraise.cli.common import report_errors, wants_colour
     from handraise.trace import Trace
     from handraise.trace.messages import relay
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from handraise.cli.common import AsJson, report_errors, report_leftover
+from handraise.cli.common import AsJson, report_leftover
 from handraise.display import for_line
 from handraise.errors import HandraiseError, SetupError
 
@@ -176,15 +176,14 @@ def make_key(
 
 
 def _in_vault(store: Path, work: Callable[[Vault], Awaitable[T]]) -> T:
-    import asyncio
-
     if not store.is_file():
         raise typer.BadParameter(
             f"there is no store at {store}; name the file that the server has, as in Handraise(store=FILE)",
             param_hint="--store",
         )
-    with report_errors():
-        return asyncio.run(_open(store, work))
+    import asyncio
+
+    return asyncio.run(_open(store, work))
 
 
 async def _open(path: Path, work: Callable[[Vault], Awaitable[T]]) -> T:

@@ -66,22 +66,22 @@ class Transcript:
         given = ", ".join(
             f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items()
         )
-        self._row("model calls", f"{tool}({given})")
+        self.note("model calls", f"{tool}({given})")
 
     def question(self, waiting: Waiting) -> None:
         """The person's view of a question."""
-        self._row("person sees", "")
+        self.note("person sees", "")
         self._lines(self._painted("person", f"  │ {line}") for line in _seen(waiting))
 
     def refused(self, waiting: Waiting, reasons: Iterable[str]) -> None:
         """A question that the policy let nobody see."""
         question = waiting.question
-        self._row("server asks", for_line(question.message))
+        self.note("server asks", for_line(question.message))
         if isinstance(question, UrlQuestion):
-            self._row("", for_line(question.url))
-        self._row("policy", "Refused, before anyone saw it.")
+            self.note("", for_line(question.url))
+        self.note("policy", "Refused, before anyone saw it.")
         for reason in reasons:
-            self._row("", reason)
+            self.note("", reason)
 
     def decision(self, decision: Decision) -> None:
         """The person's answer."""
@@ -90,15 +90,11 @@ class Transcript:
                 said = "accept: " + ", ".join(f"{name} = {json.dumps(value)}" for name, value in data.items())
             case answer:
                 said = answer.action
-        self._row("person says", said)
+        self.note("person says", said)
 
     def result(self, text: str) -> None:
         """The model's result."""
-        self._row("model gets", " ".join(for_terminal(text)))
-
-    def note(self, label: str, text: str) -> None:
-        """Anything else that happened."""
-        self._row(label, text)
+        self.note("model gets", " ".join(for_terminal(text)))
 
     def wire(self, text: str) -> None:
         """The messages on the wire, in the trace's format."""
@@ -110,7 +106,8 @@ class Transcript:
         first, *more = _wrapped(sentence, _WIDTH - 6)
         self._lines([f"  {mark}  {first}", *(f"      {line}" for line in more)])
 
-    def _row(self, label: str, text: str) -> None:
+    def note(self, label: str, text: str) -> None:
+        """A line with a label in the margin."""
         first, *more = _wrapped(text, _WIDTH - _LABEL - 4) or [""]
         self._lines([f"  {self._painted('dim', f'{label:>{_LABEL}}')}  {first}"])
         self._lines(f"{'':{_LABEL + 4}}{line}" for line in more)
@@ -286,21 +283,22 @@ class TourStage:
         return tapped(transport_to(started), Trace(self.telling.wire).message) if self._wire else started
 
 
-class _Watched:
+class _Watched(PolicyGate):
     """A gate that reports questions, and lets a scripted person visit the pages that they agreed to open."""
 
     def __init__(self, telling: Transcript) -> None:
+        super().__init__(Policy())
         self._telling = telling
         self._visits: list[asyncio.Future[str]] = []
 
     def begin(self, outcome: CallOutcome, entry: str | None) -> PolicyGate:
-        """A new call, with limits of its own: a tour asks more than a server should."""
+        """A new call, with rules and limits of its own: a tour asks more than a server should."""
+        super().__init__(Policy())
         self._outcome, self._entry, self._visits = outcome, entry, []
-        self.inner = PolicyGate(Policy())
-        return self.inner
+        return self
 
     def admit(self, waiting: Waiting, now: float) -> PolicyRuling:
-        ruling = self.inner.admit(waiting, now)
+        ruling = super().admit(waiting, now)
         if ruling.verdict == "refuse":
             self._outcome.refused.append(ruling.reasons)
             self._telling.refused(waiting, ruling.reasons)
@@ -311,7 +309,7 @@ class _Watched:
         return ruling
 
     def decided(self, waiting: Waiting, decision: Decision, now: float) -> None:
-        self.inner.decided(waiting, decision, now)
+        super().decided(waiting, decision, now)
         self._outcome.decisions.append(decision)
         self._telling.decision(decision)
         agreed = isinstance(decision.answer, Accepted)

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from handraise.desks.language import ENGLISH, Language
+from handraise.desks.waiting import DeskAnswer, desk_answer
 from handraise.forms import (
     UNSET,
     Choice,
@@ -31,7 +32,9 @@ from handraise.forms import (
     Text,
     check_answer,
 )
+from handraise.questions import Accepted, FormQuestion, Question
 from handraise.secrets import SecretFinding, scan_answer
+from handraise.wire import parse_answer
 
 Entry: TypeAlias = str | list[str]
 """The content of a field: `yes` or `no` for a flag, values for choices, else a text."""
@@ -220,6 +223,19 @@ def fill(form: Form[Any], entries: Mapping[str, Entry], doubts: tuple[SecretFind
     problems = sorted([*unreadable, *checked], key=lambda problem: order.get(problem.field or "", -1))
     doubtful = (each for each in doubts if content and (each.field is None or each.field in content))
     return Filled(content, tuple(problems), (*scan_answer(content, form), *doubtful))
+
+
+def read_answer(question: Question, written: object) -> tuple[DeskAnswer, Filled | None]:
+    """The answer that a program wrote, and for the content of a form what is wrong with it. Raises `WireError`."""
+    form = question.form if isinstance(question, FormQuestion) else None
+    answer = parse_answer(written, question.mode, form)
+    if form is None or answer.action != "accept":
+        return desk_answer(answer.action, answer.content), None
+    content = answer.content or {}
+    filled = Filled(
+        content, tuple(check_answer(form, content)), tuple(scan_answer(content, form, question.message))
+    )
+    return Accepted(content), filled
 
 
 def edited(form: Form[Any], content: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,11 +6,9 @@ time, one line at a time. Nothing is decided but by a word written out for it.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TextIO
 
-from handraise.desks.control import AnswerCode
 from handraise.desks.fill import (
     NO,
     YES,
@@ -28,14 +26,12 @@ from handraise.desks.fill import (
 )
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.present import Presentation, ShownField, in_words, odd_reasons, present, wrong_with
-from handraise.desks.queue import Queue
 from handraise.desks.terminal_session import Block, Gone, InputClosed, TerminalSession, TypedLines
 from handraise.desks.waiting import DeskAnswer, Waiting
 from handraise.display import UntrustedText, for_line, for_terminal
 from handraise.forms import Field, Form
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.urls import Inspection, open_url
-from handraise.urls.open import Hindrance, known_hindrance
+from handraise.urls import Inspection
 
 LONGEST = 100_000
 COMMANDS = "?, !decline, !cancel, !block"
@@ -50,24 +46,15 @@ class _Over(Exception):
 class LineDesk:
     """Asks the questions of a queue over two text streams."""
 
-    def __init__(
-        self,
-        queue: Queue,
-        input: TextIO,
-        output: TextIO,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        opener: Callable[..., object] = open_url,
-        hindered: Callable[[], Hindrance | None] = known_hindrance,
-        code: AnswerCode | None = None,
-        language: Language = ENGLISH,
-    ) -> None:
-        self._queue = queue
-        self._language = language
-        self._session = TerminalSession(
-            queue, clock=clock, opener=opener, hindered=hindered, code=code, language=language
-        )
-        self._reader = TypedLines(queue, input)
+    _waiting: Waiting
+    _shown: Presentation
+    """The question that is asked now, and what is shown of it."""
+
+    def __init__(self, session: TerminalSession, input: TextIO, output: TextIO) -> None:
+        self._session = session
+        self._queue = session.queue
+        self._language = session.language
+        self._reader = TypedLines(session.queue, input)
         self._output = output
         self._offered: set[int] = set()
         """The numbers of the options that the last search listed."""
@@ -91,6 +78,7 @@ class LineDesk:
 
     async def _question(self, waiting: Waiting) -> None:
         shown = present(waiting, self._language)
+        self._waiting, self._shown = waiting, shown
         self._reader.flush()
         self._say("", *_announce(shown, self._session.place(waiting), self._language))
         self._say(*self._session.elsewhere(waiting))
@@ -98,11 +86,11 @@ class LineDesk:
         try:
             match shown.kind:
                 case "confirm" | "plain":
-                    await self._confirm(waiting, shown)
+                    await self._confirm()
                 case "form":
-                    await self._form(waiting, shown)
+                    await self._form()
                 case "link" | "browsing":
-                    await self._link(waiting, shown)
+                    await self._link()
         except _Over:
             pass
         except Gone:
@@ -112,71 +100,67 @@ class LineDesk:
             self._session.take_lines()  # said already
         self._say(self._session.farewell)
 
-    async def _confirm(self, waiting: Waiting, shown: Presentation) -> None:
-        assert isinstance(waiting.question, FormQuestion)
-        confirms = waiting.question.confirms
-        for button in shown.buttons:
+    async def _confirm(self) -> None:
+        assert isinstance(self._waiting.question, FormQuestion)
+        confirms = self._waiting.question.confirms
+        for button in self._shown.buttons:
             if button.words is not None:
                 self._say(str(button))
         while True:
-            answer = self._yes_or_no(
-                await self._ask(waiting, shown, self._language("write_yes_or_no"), consent=True)
-            )
+            answer = self._yes_or_no(await self._ask(self._language("write_yes_or_no"), consent=True))
             if answer is None:
                 self._say(self._language("nothing_was_decided"))
             elif confirms is not None:
-                self._decide(waiting, Accepted({confirms: answer == YES}))
+                self._decide(Accepted({confirms: answer == YES}))
             else:
-                self._decide(waiting, Accepted({}) if answer == YES else Declined())
+                self._decide(Accepted({}) if answer == YES else Declined())
 
-    async def _form(self, waiting: Waiting, shown: Presentation) -> None:
-        assert isinstance(waiting.question, FormQuestion)
-        form: Form[Any] = waiting.question.form
-        entries = take_draft(form, self._queue.draft(waiting.id), waiting.question.hints.last_answer)
+    async def _form(self) -> None:
+        assert isinstance(self._waiting.question, FormQuestion)
+        form: Form[Any] = self._waiting.question.form
+        entries = take_draft(
+            form, self._queue.draft(self._waiting.id), self._waiting.question.hints.last_answer
+        )
         self._say(self._language("count_fields", count=len(form.fields), commands=COMMANDS))
         at, only = 0, False
         while True:
             while at < len(form.fields):
-                step = await self._field(waiting, shown, form, entries, at)
+                step = await self._field(form, entries, at)
                 at = len(form.fields) if only else max(0, at + step)
-            filled = fill(form, entries, waiting.doubts)
+            filled = fill(form, entries, self._waiting.doubts)
             if not filled.sendable:  # a draft may hold what does not fit
                 at = next(n for n, each in enumerate(form.fields) if wrong_with(filled, each, self._language))
                 continue
-            self._say("", *_summary(shown, filled, self._language))
+            self._say("", *_summary(self._shown, filled, self._language))
             word = self._language("word_send_so" if filled.odd else "word_send")
-            at = await self._send(waiting, shown, word, filled, form)
+            at = await self._send(word, filled, form)
             only = True
 
-    async def _send(
-        self, waiting: Waiting, shown: Presentation, word: str, filled: Filled, form: Form[Any]
-    ) -> int:
+    async def _send(self, word: str, filled: Filled, form: Form[Any]) -> int:
         """Have the word written that sends it; or the number of a field to go back to."""
         while True:
             prompt = self._language("write_send", word=word, commands=COMMANDS)
-            written = await self._ask(waiting, shown, prompt, consent=True)
+            written = await self._ask(prompt, consent=True)
             if written == "!back":
                 return len(form.fields) - 1
             if written.isascii() and written.isdigit() and 1 <= int(written[:6]) <= len(form.fields):
                 return int(written[:6]) - 1
             if written.strip().casefold() == word:
-                self._decide(waiting, Accepted(filled.content), edited=edited(form, filled.content))
+                self._decide(Accepted(filled.content), edited=edited(form, filled.content))
             else:
                 self._say(self._language("nothing_was_decided"))
 
-    async def _field(
-        self, waiting: Waiting, shown: Presentation, form: Form[Any], entries: Entries, at: int
-    ) -> int:
+    async def _field(self, form: Form[Any], entries: Entries, at: int) -> int:
         """Ask for one field until what stands in it fits. How far to go from here: 1, or -1 for back."""
-        field, each, language = form.fields[at], shown.fields[at], self._language
+        field, each, language = form.fields[at], self._shown.fields[at], self._language
         stands = _stands(each, entries.get(field.name), language)
-        first = suggest(form, waiting.question.hints.last_answer).get(field.name)
+        first = suggest(form, self._waiting.question.hints.last_answer).get(field.name)
         if stands and entries[field.name] == first:
             stands += f", {language('last_answer' if each.answered else 'suggested')}"
         self._offered = set()
         self._say("", *_describe(field, each, at, len(form.fields), stands, language))
         while True:
-            written = await self._ask(waiting, shown, language("answer"))
+            written = await self._ask(language("answer"))
             if written == "!back":
                 return -1
             if written == "!clear":
@@ -187,7 +171,7 @@ class LineDesk:
                 except ValueError as error:
                     self._say(f"{language('problem')}: {error}")
                     continue
-            self._queue.keep_draft(waiting.id, draft_of(form, entries))
+            self._queue.keep_draft(self._waiting.id, draft_of(form, entries))
             if problem := wrong_with(fill(form, entries), field, language):
                 self._say(f"{language('problem')}: {for_line(problem)}")
             else:
@@ -237,73 +221,75 @@ class LineDesk:
                 raise ValueError(self._language("several_fit", count=len(found)))
         raise ValueError(self._language("write_number", count=len(shown.options)))
 
-    async def _link(self, waiting: Waiting, shown: Presentation) -> None:
-        assert not isinstance(waiting.question, FormQuestion)
-        link, language = shown.link, self._language
-        self._say(*describe_link(link, waiting.question.url, language))
-        if waiting.browsing:
-            await self._finish(waiting, shown)
+    async def _link(self) -> None:
+        assert not isinstance(self._waiting.question, FormQuestion)
+        link, language = self._shown.link, self._language
+        self._say(*describe_link(link, self._waiting.question.url, language))
+        if self._waiting.browsing:
+            await self._finish()
         while link is None or not link.may_be_opened or link.href is None:
             self._say(language("cannot_be_opened"))
-            await self._ask(waiting, shown, COMMANDS)
-        while waiting.passkey:  # not even opened: that would be consent
+            await self._ask(COMMANDS)
+        while self._waiting.passkey:  # not even opened: that would be consent
             self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
-            await self._ask(waiting, shown, COMMANDS)
+            await self._ask(COMMANDS)
         if (hindered := self._session.hindrance()) is not None:
             self._say(hindered)
-            await self._consent(waiting, shown, language("word_opened"), Accepted(None))
-        await self._word(waiting, shown, language("word_open"))
+            await self._consent(language("word_opened"))
+        await self._word(language("word_open"))
         hindered = await self._session.open(link)
         if hindered is not None:
             self._say(hindered, for_line(link.href, limit=LONGEST))
-            await self._consent(waiting, shown, language("word_opened"), Accepted(None))
-        self._decide(waiting, Accepted(None))
+            await self._consent(language("word_opened"))
+        self._decide(Accepted(None))
         # it came too soon, and is open already
-        await self._consent(waiting, shown, language("word_opened"), Accepted(None))
+        await self._consent(language("word_opened"))
 
-    async def _finish(self, waiting: Waiting, shown: Presentation) -> None:
+    async def _finish(self) -> None:
         """Have it said that the browser is done with; the link can be opened again meanwhile."""
-        ways = COMMANDS if waiting.asked_again else "?, !cancel"
+        ways = COMMANDS if self._waiting.asked_again else "?, !cancel"
         done, again = self._language("done").casefold(), self._language("word_open")
         while True:
             prompt = self._language("write_done", done=done, again=again, commands=ways)
-            word = (await self._ask(waiting, shown, prompt, consent=True)).casefold()
+            word = (await self._ask(prompt, consent=True)).casefold()
             if word == done:
-                self._decide(waiting, Accepted(None))
-            elif word == again and shown.link is not None:
-                hindered = await self._session.open(shown.link)
+                self._decide(Accepted(None))
+            elif word == again and self._shown.link is not None:
+                hindered = await self._session.open(self._shown.link)
                 self._say(self._language("opened_again") if hindered is None else hindered)
             else:
                 self._say(self._language("nothing_was_decided"))
 
-    async def _consent(self, waiting: Waiting, shown: Presentation, word: str, answer: DeskAnswer) -> None:
+    async def _consent(self, word: str) -> None:
         while True:
-            await self._word(waiting, shown, word.casefold())
-            self._decide(waiting, answer)
+            await self._word(word.casefold())
+            self._decide(Accepted(None))
 
-    async def _word(self, waiting: Waiting, shown: Presentation, word: str) -> None:
+    async def _word(self, word: str) -> None:
         prompt = self._language("write_send", word=word, commands=COMMANDS)
-        while (await self._ask(waiting, shown, prompt, consent=True)).casefold() != word:
+        while (await self._ask(prompt, consent=True)).casefold() != word:
             self._say(self._language("nothing_was_decided"))
 
-    async def _ask(self, waiting: Waiting, shown: Presentation, prompt: str, *, consent: bool = False) -> str:
+    async def _ask(self, prompt: str, *, consent: bool = False) -> str:
         """The next line that is no command. What was typed before a word of consent is asked for does not count."""
         while True:
             if consent:
                 self._reader.flush()
-            written = await self._line(waiting, prompt)
+            written = await self._line(prompt)
             match written.casefold():
                 case "?":
-                    fills_in = (self._language("line_help_fields"),) if shown.kind == "form" else ()
+                    fills_in = (self._language("line_help_fields"),) if self._shown.kind == "form" else ()
                     self._say(
-                        *_details(shown), *fills_in, self._language("line_help", name=for_line(shown.asker))
+                        *_details(self._shown),
+                        *fills_in,
+                        self._language("line_help", name=for_line(self._shown.asker)),
                     )
-                case "!decline" if waiting.can_be_declined:
-                    self._decide(waiting, Declined())
+                case "!decline" if self._waiting.can_be_declined:
+                    self._decide(Declined())
                 case "!cancel":
-                    self._decide(waiting, Cancelled())
-                case "!block" if waiting.can_be_declined:
-                    await self._block(waiting)
+                    self._decide(Cancelled())
+                case "!block" if self._waiting.can_be_declined:
+                    await self._block()
                 case "!back" | "!clear":
                     return written.casefold()
                 case word if word.startswith("!") and not word.startswith("!!"):
@@ -311,23 +297,18 @@ class LineDesk:
                 case _:
                     return written
 
-    async def _block(self, waiting: Waiting) -> None:
+    async def _block(self) -> None:
         lengths: dict[str, Block] = {"session": "session", "always": "always"}
-        name = for_line(waiting.origin.name)
+        name = for_line(self._waiting.origin.name)
         self._say(self._language("block_title", name=name), self._language("block_means"))
-        length = lengths.get((await self._line(waiting, self._language("write_block"))).casefold())
+        length = lengths.get((await self._line(self._language("write_block"))).casefold())
         if length is not None:
-            self._decide(waiting, Declined(), block=length)
+            self._decide(Declined(), block=length)
 
     def _decide(
-        self,
-        waiting: Waiting,
-        answer: DeskAnswer,
-        *,
-        block: Block | None = None,
-        edited: tuple[str, ...] = (),
+        self, answer: DeskAnswer, *, block: Block | None = None, edited: tuple[str, ...] = ()
     ) -> None:
-        match self._session.decide(waiting, answer, block=block, edited=edited):
+        match self._session.decide(self._waiting, answer, block=block, edited=edited):
             case "taken":
                 raise _Over
             case "too late":
@@ -337,10 +318,10 @@ class LineDesk:
             case "needs passkey":
                 self._say(self._language("passkey_at_web_desk", command=self._queue.web_desk))
 
-    async def _line(self, waiting: Waiting, prompt: str) -> str:
+    async def _line(self, prompt: str) -> str:
         self._output.write(f"{prompt}: ")
         self._output.flush()
-        return (await self._reader.line(waiting)).strip()
+        return (await self._reader.line(self._waiting)).strip()
 
     def _say(self, *lines: str) -> None:
         self._output.writelines(f"{line}\n" for line in lines)

@@ -152,6 +152,16 @@ class Queue:
             yield self.waiting()
             await changed.wait()
 
+    async def news(self) -> AsyncGenerator[tuple[tuple[Waiting, ...], tuple[str, ...]], None]:
+        """The questions that came since the last time, and the ids of those that are gone."""
+        known: set[str] = set()
+        async for waiting in self.changes():
+            here = {question.id for question in waiting}
+            came = tuple(question for question in waiting if question.id not in known)
+            gone = tuple(sorted(known - here))
+            known = here
+            yield came, gone
+
     def _armed(self, place: _Place) -> bool:
         return place.shown_at is not None and self._clock() - place.shown_at >= ARMED_AFTER
 

@@ -168,21 +168,21 @@ class RemoteQueue(Queue):
     elsewhere: ClassVar[bool] = True
 
     def __init__(
-        self, doors: Callable[[], Iterable[Path]], ask: Ask, access: AccessCheck | None = None
+        self, sockets: Callable[[], Iterable[Path]], ask: Ask, access: AccessCheck | None = None
     ) -> None:
         """`access` gets to know the clients of those who ask, before their questions are shown here."""
         super().__init__()
         self._access = access
-        self._doors = doors
+        self._sockets = sockets
         self._ask = ask
-        self._homes: dict[str, Path] = {}
+        self._socket_of: dict[str, Path] = {}
         self._putting: set[asyncio.Task[Decision]] = set()
 
     async def follow(self, patience: float | None = None) -> None:
         """Keep up with the others until nothing waited for so many seconds; without a patience, until cancelled."""
         last = time.monotonic()
         while patience is None or time.monotonic() - last < patience:
-            self._take(await asyncio.to_thread(self._look, list(self._homes)))
+            self._take(await asyncio.to_thread(self._look, list(self._socket_of)))
             if self.waiting():
                 last = time.monotonic()
             await asyncio.sleep(LOOK)
@@ -215,26 +215,26 @@ class RemoteQueue(Queue):
         return verdict
 
     def _tell(self, question_id: str, request: dict[str, Any]) -> Carried | None:
-        home = self._homes.get(question_id)
-        return None if home is None else self._ask(home, {**request, "id": question_id})
+        socket = self._socket_of.get(question_id)
+        return None if socket is None else self._ask(socket, {**request, "id": question_id})
 
     def _look(self, known: list[str]) -> dict[Path, Carried]:
-        found = {door: self._ask(door, {"do": "read", "known": known}) for door in self._doors()}
-        return {door: reply for door, reply in found.items() if reply is not None and "waiting" in reply}
+        found = {socket: self._ask(socket, {"do": "read", "known": known}) for socket in self._sockets()}
+        return {socket: reply for socket, reply in found.items() if reply is not None and "waiting" in reply}
 
     def _take(self, found: Mapping[Path, Carried]) -> None:
         """Take over what waits now, and let go what ended there."""
         if self._access is not None:
             self._access.add_families([reply.get("clients") for reply in found.values()])
-        waiting = {told["id"]: (door, told) for door, reply in found.items() for told in reply["waiting"]}
-        for question_id in [each for each in self._homes if each not in waiting]:
-            self._end(question_id, found.get(self._homes.pop(question_id)))
-        for question_id, (door, told) in waiting.items():
-            if question_id not in self._homes:
-                self._begin(question_id, door, told)
+        waiting = {told["id"]: (socket, told) for socket, reply in found.items() for told in reply["waiting"]}
+        for question_id in [each for each in self._socket_of if each not in waiting]:
+            self._end(question_id, found.get(self._socket_of.pop(question_id)))
+        for question_id, (socket, told) in waiting.items():
+            if question_id not in self._socket_of:
+                self._begin(question_id, socket, told)
 
-    def _begin(self, question_id: str, door: Path, told: Carried) -> None:
-        self._homes[question_id] = door
+    def _begin(self, question_id: str, socket: Path, told: Carried) -> None:
+        self._socket_of[question_id] = socket
         # What is told in another version's way is left out.
         with contextlib.suppress(KeyError, TypeError, ValueError, HandraiseError):
             waiting: Waiting = parse_waiting(told)

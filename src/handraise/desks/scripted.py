@@ -60,12 +60,9 @@ class ScriptedDesk:
 
     async def run(self) -> None:
         """Answer what waits, until cancelled. Raises `UnexpectedQuestion` when the script has no line for it."""
-        answered: set[str] = set()
-        async for waiting in self._queue.changes():
-            for question in waiting:
-                if question.id not in answered:
-                    answered.add(question.id)
-                    self._answer(question)
+        async for came, _ in self._queue.news():
+            for question in came:
+                self._answer(question)
 
     def _answer(self, waiting: Waiting) -> None:
         self.seen.append(waiting)

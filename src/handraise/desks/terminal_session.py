@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, TextIO
 
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.endings import describe_ending, outcome_of
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.queue import ARMED_AFTER, Queue, Verdict
@@ -37,20 +37,20 @@ class TerminalSession:
         hindered: Callable[[], Hindrance | None] = known_hindrance,
         code: AnswerCode | None = None,
         language: Language = ENGLISH,
-        printed: Callable[[], list[str]] = list,
     ) -> None:
-        """`hindered` tells why no link can be opened here. `printed` tells what programs wrote meanwhile."""
+        """`hindered` tells why no link can be opened here. With a `code`, it says how to answer from elsewhere."""
         self.queue = queue
         self.language = language
-        self.quiet = TypeAhead(clock)
+        self.type_ahead = TypeAhead(clock)
         self._opener = opener
         self._hindered = hindered
         self._code = code
-        self.printed = printed
         self._mine: set[str] = set()
         self._batches: dict[Key, list[str]] = {}
         self._apart: set[Key] = set()
         self._lines: list[str] = []
+        self.printed: Callable[[], list[str]] = list
+        """The lines that programs printed while a desk had the whole screen."""
         self.farewell = ""
         """A sentence about the last decision at this terminal, shown for a moment."""
 
@@ -210,7 +210,7 @@ class TypeAhead:
         """Seconds until keys count, if none is pressed."""
         return 0.0 if self._since is None else max(0.0, self._since + ARMED_AFTER - self._clock())
 
-    def hears(self) -> bool:
+    def counts_now(self) -> bool:
         """Whether a key that is pressed now counts."""
         if self._since is None:
             return True

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from handraise.access import REFUSALS, Access, AccessCheck
 from handraise.desks import Queue
-from handraise.desks.control.directory import require_private, runtime_directories, runtime_directory
-from handraise.desks.desk_code import DeskCodeCheck, prove_desk_code
+from handraise.desks.codes import DeskCodeCheck, prove_desk_code
+from handraise.desks.control import require_private, runtime_directories, runtime_directory
 from handraise.desks.remote import reply_to
 from handraise.errors import SetupError
 

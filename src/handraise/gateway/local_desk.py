@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from handraise.access import AccessCheck
 from handraise.desks import Queue
-from handraise.desks.control import AnswerCode, AnswerListener
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import AnswerCode, DeskCodeCheck
+from handraise.desks.control import AnswerListener
 from handraise.desks.gate import PolicyGate
 from handraise.display import for_line
 from handraise.errors import SetupError

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from handraise.desks import Queue
 from handraise.desks.endings import Earlier
 from handraise.desks.passkeys import PasskeyFile, Passkeys
-from handraise.desks.web.passkey_answers import PasskeyAnswers
+from handraise.desks.web.passkeys import PasskeyAnswers
 from handraise.desks.web.sessions import DeskSessions, PasskeyTask
 from handraise.desks.web.site import Site
 from handraise.errors import AccountError

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Final
 
 from handraise.access import AccessCheck
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import DeskCodeCheck
 from handraise.errors import HandraiseError
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.call import RelayedCall

@@ -11,7 +11,7 @@ from textual import _wait, events
 from textual.pilot import Pilot
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.language import ENGLISH, Language
 from handraise.desks.terminal.app import DeskApp
 from handraise.desks.terminal_session import TerminalSession

@@ -10,7 +10,7 @@ from tests.desks.questions import NOTES, form_question, link_question
 from tests.desks.terminal.sitting import Browser, Sitting, sitting
 
 from handraise.desks import Cause, Decision, Waiting
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.forms import Flag, Form, Text
 from handraise.questions import Accepted, Buttons, Cancelled, Declined, QuestionHints
 

@@ -12,6 +12,7 @@ from handraise.desks import Queue
 from handraise.desks.lines import LineDesk
 from handraise.desks.terminal import TerminalDesk, desk
 from handraise.desks.terminal.desk import desk_for_terminal
+from handraise.desks.terminal_session import TerminalSession
 from handraise.errors import SetupError
 
 
@@ -66,4 +67,4 @@ def test_where_nobody_sits_there_is_no_desk() -> None:
 async def test_a_missing_extra_is_named_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     _without_textual(monkeypatch)
     with pytest.raises(SetupError, match=r"pip install 'handraise\[terminal\]'"):
-        await TerminalDesk(Queue()).run()
+        await TerminalDesk(TerminalSession(Queue())).run()

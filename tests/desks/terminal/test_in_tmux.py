@@ -46,11 +46,12 @@ def test_a_confirmation_is_in_sight_at_80x24_and_answered_with_one_key() -> None
 
 
 @pytest.mark.shows("D10")
-@pytest.mark.parametrize("marked", [True, False])
-def test_pasted_text_with_tabs_fills_seven_fields(marked: bool) -> None:
+def test_pasted_text_with_tabs_fills_seven_fields_also_where_a_terminal_does_not_mark_it() -> None:
     with tmux("seven") as pane:
         pane.ready()
-        pane.paste("one\ttwo\tthree\tfour\tfive\tsix\t12.5", marked=marked)
+        pane.paste("one\ttwo\tthree", marked=True)
+        pane.sees("three")
+        pane.paste("\tfour\tfive\tsix\t12.5", marked=False)
         pane.sees("12.5")
         pane.keys("F5")
         said = pane.sees("DECIDED")

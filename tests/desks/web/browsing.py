@@ -12,7 +12,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, CDPSession, Page, async_playwright, expect
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
 from handraise.policy import Policy, Settings
@@ -25,6 +25,8 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-site-isolation-trials",
+    "--process-per-site",  # a process of its own for each page takes a tenth of the time of all these tests
 )
 _MOST_TABS = 80
 expect.set_options(timeout=30_000)  # a busy computer is no failure

@@ -15,7 +15,7 @@ from tests.desks.web import samples
 from tests.desks.web.visitor import Office, Visitor, open_office
 
 from handraise.desks import Decision
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.passkeys import PasskeyFile
 from handraise.desks.web.sessions import PasskeyTask

@@ -15,7 +15,7 @@ import httpx2 as httpx
 
 from handraise.access import Access, AccessCheck
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.control import AnswerCode
+from handraise.desks.codes import AnswerCode
 from handraise.desks.gate import PolicyGate
 from handraise.desks.web import WebDesk
 from handraise.processes import SocketAddress

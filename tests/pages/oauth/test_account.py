@@ -14,7 +14,7 @@ from tests.pages.oauth.authority import Authority
 from typer.testing import CliRunner
 
 from handraise import Handraise, SqliteStore, ask
-from handraise.cli.vault import app as vault_command
+from handraise.cli.app import app
 from handraise.errors import AccountError, SetupError
 from handraise.pages import Pages
 from handraise.pages.oauth import Account, Endpoints, FromVariable
@@ -137,8 +137,8 @@ async def test_forgetting_an_account_takes_it_back_at_its_service(
     await kept_in_a_file(tmp_path / "store.db", keys, place, grant(authority))
 
     async def forget(*more: str) -> Any:
-        command = ["forget", "git-place", "--store", str(tmp_path / "store.db"), *more]
-        return await anyio.to_thread.run_sync(lambda: CliRunner().invoke(vault_command, command))
+        command = ["vault", "forget", "git-place", "--store", str(tmp_path / "store.db"), *more]
+        return await anyio.to_thread.run_sync(lambda: CliRunner().invoke(app, command))
 
     refused = await forget()
     assert refused.exit_code == 2
@@ -157,8 +157,8 @@ async def test_an_account_can_be_forgotten_here_only(
 ) -> None:
     place = account(authority, client_secret="written in the program")
     await kept_in_a_file(tmp_path / "store.db", keys, place, grant(authority))
-    command = ["forget", "git-place", "--here-only", "--store", str(tmp_path / "store.db")]
-    done = await anyio.to_thread.run_sync(lambda: CliRunner().invoke(vault_command, command))
+    command = ["vault", "forget", "git-place", "--here-only", "--store", str(tmp_path / "store.db")]
+    done = await anyio.to_thread.run_sync(lambda: CliRunner().invoke(app, command))
     assert done.output == "Forgotten: git-place.\n"
     assert authority.revoked == []
 

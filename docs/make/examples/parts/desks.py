@@ -18,8 +18,8 @@ from handraise.desks import (
     present,
     suggest,
 )
-from handraise.desks.control import AnswerCode
-from handraise.desks.parked import ParkedDesk
+from handraise.desks.codes import AnswerCode
+from handraise.desks.headless import ParkedDesk
 from handraise.forms import Choice, Form, Integer
 from handraise.questions import Accepted, FormQuestion, Origin, Person
 

@@ -99,7 +99,11 @@ class DeskApp(App[None]):
         """Let no key or click through that came before the question can have been read, and keys one by one."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             self._typed.put_nowait(event)
-        elif isinstance(event, events.MouseDown) and not event.is_forwarded and self.session.quiet.left() > 0:
+        elif (
+            isinstance(event, events.MouseDown)
+            and not event.is_forwarded
+            and self.session.type_ahead.left() > 0
+        ):
             return
         else:
             await super().on_event(event)
@@ -112,7 +116,7 @@ class DeskApp(App[None]):
         """
         while True:
             event = await self._typed.get()
-            if not self.session.quiet.hears():
+            if not self.session.type_ahead.counts_now():
                 continue
             parts = [event]
             if isinstance(event, events.Paste) and isinstance(self.screen.focused, LineInput):
@@ -167,7 +171,7 @@ class DeskApp(App[None]):
         await self._show(message.shown, "")
 
     async def _show(self, waiting: Waiting, news: str) -> None:
-        self.session.quiet.begin()
+        self.session.type_ahead.begin()
         self.shown = self.session.together(waiting)
         screen = self._screen()
         await self._replace(screen)
@@ -177,7 +181,7 @@ class DeskApp(App[None]):
         """Now it can be seen: from here on its half second runs."""
         for waiting in screen.together:
             self.session.queue.show(waiting.id)
-        self.session.quiet.begin()
+        self.session.type_ahead.begin()
         screen.refresh_place()
         screen.say(news)
 

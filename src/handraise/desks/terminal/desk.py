@@ -6,19 +6,17 @@ import asyncio
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
-from handraise.desks.control import AnswerCode
-from handraise.desks.language import Language, language_of_terminal
+from handraise.desks.codes import AnswerCode
+from handraise.desks.language import language_of_terminal
 from handraise.desks.lines import LineDesk
 from handraise.desks.queue import Queue
 from handraise.desks.terminal_session import TerminalSession, flush_typed
 from handraise.errors import SetupError, UsageError
-from handraise.urls import open_url
 
 if TYPE_CHECKING:
     from handraise.desks.terminal.app import DeskApp
@@ -42,10 +40,10 @@ def desk_for_terminal(
     """
     if not (stdin.isatty() and stdout.isatty()):
         return None
-    language = language_of_terminal(env)
+    session = TerminalSession(queue, code=code, language=language_of_terminal(env))
     if env.get(LINES) or env.get("TERM", "dumb") == "dumb" or not _can_draw():
-        return LineDesk(queue, stdin, stdout, code=code, language=language)
-    return TerminalDesk(queue, code=code, language=language)
+        return LineDesk(session, stdin, stdout)
+    return TerminalDesk(session)
 
 
 def _can_draw() -> bool:
@@ -61,27 +59,10 @@ class TerminalDesk:
     `stdio_client(parameters, errlog=desk.server_log)`.
     """
 
-    def __init__(
-        self,
-        queue: Queue,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        opener: Callable[..., object] | None = None,
-        report: TextIO | None = None,
-        code: AnswerCode | None = None,
-        language: Language | None = None,
-    ) -> None:
-        self._queue = queue
-        self._log = _Log(lambda: report or sys.stderr)
-        self._session = TerminalSession(
-            queue,
-            clock=clock,
-            opener=opener or open_url,
-            code=code,
-            language=language or language_of_terminal(os.environ),
-            printed=self._log.lines,
-        )
-        self._report = report
+    def __init__(self, session: TerminalSession) -> None:
+        self._session = session
+        self._log = PrintLog()
+        session.printed = self._log.lines
 
     @property
     def server_log(self) -> TextIO:
@@ -101,7 +82,7 @@ class TerminalDesk:
     async def run(self) -> None:
         """Show what waits, until cancelled."""
         self.app()  # a missing extra is told at once, not at the first question
-        async for waiting in self._queue.changes():
+        async for waiting in self._session.queue.changes():
             if waiting:
                 flush_typed(sys.__stdin__)
                 self._log.hold()
@@ -124,20 +105,18 @@ class TerminalDesk:
 
     def _tell(self) -> None:
         """Leave a line for each question on the ordinary screen: the other one is wiped."""
-        report = self._report or sys.stderr
         for line in self._session.take_lines():
-            print(line, file=report)
+            print(line, file=sys.stderr)
 
 
-class _Log:
+class PrintLog:
     """Output of the program while the desk has the screen: kept, shown on demand, written out afterwards.
 
     Textual catches what Python prints. Log handlers that were made before, and other parts of this process, write to
     the terminal by the descriptor of standard error; so that one leads into a pipe while the screen is drawn.
     """
 
-    def __init__(self, output: Callable[[], TextIO]) -> None:
-        self._output = output
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: list[str] | None = None
         self._rest = ""
@@ -158,7 +137,7 @@ class _Log:
                 self._held += whole
                 return
         for line in whole:
-            print(line, file=self._output())
+            print(line, file=sys.stderr)
 
     def pipe(self) -> TextIO:
         """A file with a descriptor, for other processes to write to."""
@@ -197,7 +176,7 @@ class _Log:
                 held.append(self._rest)
                 self._rest = ""
         for line in held:
-            print(line, file=self._output())
+            print(line, file=sys.stderr)
 
     def _read(self, reading: int) -> None:
         with os.fdopen(reading, "r", errors="replace") as stream:

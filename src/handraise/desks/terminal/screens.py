@@ -177,12 +177,12 @@ class QuestionScreen(Screen[None]):
         """Show what there is to say: what was just said, or what the keys do here."""
         if not self.is_mounted:
             return
-        deaf = self.session.quiet.left()
+        ignored = self.session.type_ahead.left()
         notice = self.query_one("#notice", Plain)
-        notice.set_class(bool(self._said) or deaf > 0, "said")
-        notice.say(self._said or (self.language("just_appeared") if deaf > 0 else self.focus_hint()))
-        if deaf > 0:
-            self.set_timer(deaf + 0.01, self.refresh_notice)
+        notice.set_class(bool(self._said) or ignored > 0, "said")
+        notice.say(self._said or (self.language("just_appeared") if ignored > 0 else self.focus_hint()))
+        if ignored > 0:
+            self.set_timer(ignored + 0.01, self.refresh_notice)
 
     def before_key(self, key: str) -> None:
         """A key was pressed that counts: what was said is over, and so is a cancel that was not confirmed."""

@@ -1,5 +1,5 @@
 """The web desk: questions answered in a browser on the person's own computer."""
 
-from handraise.desks.web.desk import WebDesk
+from handraise.desks.web.site import WebDesk
 
 __all__ = ["WebDesk"]

@@ -6,27 +6,28 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from handraise.desks.endings import Ending, describe_ending
 from handraise.desks.fill import Entries, Entry, Filled, local_moment, take_draft
-from handraise.desks.language import ENGLISH, Language, language_of_browser
+from handraise.desks.language import ENGLISH, Language
 from handraise.desks.present import Presentation, form_of, in_words, link_of, odd_reasons, present
 from handraise.desks.queue import ARMED_AFTER, Queue
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.fields import FieldView, view_fields
-from handraise.desks.web.lookup import Batch, Ended, QuestionLookup
-from handraise.desks.web.passkey_answers import Offer, PasskeyAnswers
-from handraise.desks.web.sessions import DeskSession
+from handraise.desks.web.sessions import Batch, DeskSession, Ended, QuestionLookup, Visit
 from handraise.display import UntrustedText
 from handraise.site.rendering import environment
 from handraise.urls import Inspection
+
+if TYPE_CHECKING:
+    from handraise.desks.web.passkeys import PasskeyAnswers
 
 DESK = "web"
 """What this desk is called in decisions."""
@@ -35,25 +36,27 @@ DESK = "web"
 class DeskPages:
     """Renders the desk's templates in the language of the browser."""
 
-    def __init__(self, *, has_rules: bool = False) -> None:
+    def __init__(self, lookup: QuestionLookup, *, has_rules: bool) -> None:
         """`has_rules`: there is a page for servers and rules to lead to."""
+        self._lookup = lookup
         self._environment = environment("handraise.desks.web", static="/static/")
         self._environment.globals.update(has_rules=has_rules, t=ENGLISH)
 
     def render(
         self,
         template: str,
-        status: int = 200,
-        *,
-        session: DeskSession | None = None,
-        language: Language = ENGLISH,
+        status: int,
+        seen_by: Visit | Language,
         **values: object,
     ) -> HTMLResponse:
-        """A page. With a session it has the desk's navigation."""
-        home = None if session is None else f"/{session.place}/"
-        text = self._environment.get_template(template).render(
-            session=session, home=home, t=language, troubles=_troubles(language), **values
-        )
+        """A page. For a visitor who is signed in it has the desk's navigation, with the count of what waits."""
+        language = seen_by if isinstance(seen_by, Language) else seen_by.language
+        session, home, count = None, None, None
+        if isinstance(seen_by, Visit):
+            session = seen_by.session
+            home, count = f"/{session.place}/", len(self._lookup.waiting(session))
+        usual = {"session": session, "home": home, "count": count, "troubles": _troubles(language)}
+        text = self._environment.get_template(template).render({**usual, "t": language, **values})
         return HTMLResponse(text, status, {"Content-Language": language.code, "Vary": "Accept-Language"})
 
 
@@ -67,11 +70,6 @@ def _troubles(language: Language) -> str:
         "other": "passkey_other",
     }
     return json.dumps({name: language(key) for name, key in keys.items()}, ensure_ascii=False)
-
-
-def language_of(request: Request) -> Language:
-    """The language of the person who made a request."""
-    return language_of_browser(request.headers.get("accept-language", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +96,26 @@ class PastQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What a page sent in, and why it is shown again."""
+    """The forms that a page sent in, by the ids of their questions."""
 
-    filled: Mapping[str, Filled] = field(default_factory=dict)
-    """By the id of the question."""
-    read_as: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    look_again: str = ""
-    """The mark of what the person is asked to look at once more."""
+    filled: Mapping[str, Filled]
+    read_as: Mapping[str, Mapping[str, str]]
+    """How fields were read that were typed otherwise."""
+
+    @property
+    def sendable(self) -> bool:
+        """Whether every form can be sent."""
+        return all(each.sendable for each in self.filled.values())
+
+    @property
+    def look_again(self) -> str:
+        """The mark of what wants a second look; empty when nothing does. It names exactly these answers."""
+        read_as = {name: each for name, each in self.read_as.items() if each}
+        odd = {name: each.content for name, each in self.filled.items() if each.odd}
+        if not read_as and not odd:
+            return ""
+        text = json.dumps([read_as, odd], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class QuestionPages:
@@ -131,70 +142,54 @@ class QuestionPages:
 
     def ask(
         self,
-        session: DeskSession,
+        visit: Visit,
         batch: Batch,
-        language: Language,
         status: int = 200,
         *,
         submitted: Submitted | None = None,
+        look_again: bool = False,
         note: str = "",
     ) -> Response:
-        """Everything that waits of a batch, to be answered."""
+        """Everything that waits of a batch, to be answered; `look_again`: with what wants a second look."""
+        language = visit.language
         self._shown(batch.waiting)
         deadlines = [one.deadline for one in batch.waiting if one.deadline is not None]
-        parts = [self._part(session, one, batch, language, submitted) for one in batch.waiting]
+        parts = [self._part(visit, one, batch, submitted) for one in batch.waiting]
+        filled = [] if submitted is None else list(submitted.filled.values())
         return self._pages.render(
             "question.html",
             status,
-            session=session,
-            language=language,
-            count=len(self._lookup.waiting(session)),
-            at=f"/{session.place}/q/{batch.handle}",
+            visit,
+            at=f"/{visit.session.place}/q/{batch.handle}",
             handles=" ".join(part.handle for part in parts),
             parts=parts,
             ended=[self.past(one, language) for one in batch.ended],
             left=max(0.0, min(deadlines) - self._now()) if deadlines else None,
             armed_after=round(ARMED_AFTER * 1000),
-            passkey=self._offer(session, batch.waiting, language),
-            submitted=submitted,
-            look_again=self._look_again(parts, submitted, language),
-            stops=[
-                found for each in (submitted.filled.values() if submitted else ()) for found in each.stopped
-            ],
+            passkey=self._passkey_answers.offer(batch.waiting, language, elsewhere=self._queue.elsewhere),
+            look_again=_look_again(parts, submitted, language) if submitted and look_again else None,
+            stops=[found for each in filled for found in each.stopped],
             general=[
-                problem.message
-                for each in (submitted.filled.values() if submitted else ())
-                for problem in each.problems
-                if problem.field is None
+                problem.message for each in filled for problem in each.problems if problem.field is None
             ],
             note=note,
         )
 
-    def _offer(self, session: DeskSession, asked: Sequence[Waiting], language: Language) -> Offer | None:
-        """How to say yes with a passkey here. A proof counts in one process only: a tray leads to the asking desk."""
-        if self._queue.elsewhere and any(waiting.passkey for waiting in asked):
-            return Offer(False, language("passkey_at_own_desk"), own_desk=True)
-        return self._passkey_answers.offer(session, asked, language)
-
-    def over(self, session: DeskSession, batch: Batch, language: Language, status: int = 200) -> Response:
+    def over(self, visit: Visit, batch: Batch, status: int = 200) -> Response:
         """How all of it ended, and the way to what still waits."""
-        rest = self._lookup.waiting(session)
+        rest = self._lookup.waiting(visit.session)
         return self._pages.render(
             "ended.html",
             status,
-            session=session,
-            language=language,
-            count=len(rest),
+            visit,
             next=self._lookup.batch_handle(rest[0]) if rest else None,
             waits=[self._lookup.handle(waiting) for waiting in rest],
-            past=[self.past(one, language) for one in batch.ended],
+            past=[self.past(one, visit.language) for one in batch.ended],
         )
 
-    def opening(self, session: DeskSession, waiting: Waiting, language: Language) -> Response:
+    def opening(self, visit: Visit, waiting: Waiting) -> Response:
         """Lead the tab to the link that the person agreed to open. A redirect would keep to our own pages only."""
-        response = self._pages.render(
-            "opening.html", session=session, language=language, count=None, link=link_of(waiting)
-        )
+        response = self._pages.render("opening.html", 200, visit, count=None, link=link_of(waiting))
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
 
@@ -230,15 +225,8 @@ class QuestionPages:
         seen = [self._seen_since.get(waiting.id) for waiting in batch.waiting]
         return any(since is None or self._clock() - since < ARMED_AFTER for since in seen)
 
-    def _part(
-        self,
-        session: DeskSession,
-        waiting: Waiting,
-        batch: Batch,
-        language: Language,
-        submitted: Submitted | None,
-    ) -> Part:
-        shown, form = present(waiting, language), form_of(waiting.question)
+    def _part(self, visit: Visit, waiting: Waiting, batch: Batch, submitted: Submitted | None) -> Part:
+        shown, form = present(waiting, visit.language), form_of(waiting.question)
         fields: Sequence[FieldView] = ()
         if form is not None:
             fields = view_fields(
@@ -247,10 +235,10 @@ class QuestionPages:
                 self.entries(waiting),
                 None if submitted is None else submitted.filled.get(waiting.id),
                 self.prefix(waiting, batch),
-                language=language,
+                language=visit.language,
                 read_as=None if submitted is None else submitted.read_as.get(waiting.id),
                 last_answer=waiting.question.hints.last_answer,
-                in_zone=self._in_zone(session),
+                in_zone=self._in_zone(visit.session),
             )
         return Part(self._lookup.handle(waiting), waiting, shown, tuple(fields))
 
@@ -263,36 +251,6 @@ class QuestionPages:
         if session.place not in self._zones:
             return None
         return partial(local_moment, zone=self._zones[session.place])
-
-    def _look_again(
-        self, parts: Sequence[Part], submitted: Submitted | None, language: Language
-    ) -> dict[str, object] | None:
-        """What needs a second look: the reasons, and the answers that they are about."""
-        if submitted is None or not submitted.look_again:
-            return None
-        lines: list[tuple[UntrustedText, UntrustedText]] = []
-        reasons: list[str] = []
-        said: list[str] = []
-        for part in parts:
-            filled = submitted.filled.get(part.waiting.id)
-            if filled is None:
-                continue
-            reasons += odd_reasons(filled, part.shown.fields, language)
-            said += [language.sentence(found.reason) for found in filled.odd]
-            doubted = {found.field for found in filled.odd}.union(submitted.read_as.get(part.waiting.id, ()))
-            lines += [
-                (each.label, UntrustedText(in_words(each, filled.content[each.name], language)))
-                for each in part.shown.fields
-                if each.name in filled.content and each.name in doubted
-            ]
-        readings = any(submitted.read_as.values())
-        return {
-            "mark": submitted.look_again,
-            "reasons": reasons,
-            "said": said,
-            "lines": lines,
-            "readings": readings,
-        }
 
     def _shown(self, shown: Sequence[Waiting]) -> None:
         here = {one.id for one in self._queue.waiting()}
@@ -309,7 +267,28 @@ def _zone_of(name: str) -> tzinfo | None:
     return None
 
 
-def mark(*shown: object) -> str:
-    """A digest by which a page names the answers that it showed."""
-    text = json.dumps(shown, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _look_again(parts: Sequence[Part], submitted: Submitted, language: Language) -> dict[str, object]:
+    """What needs a second look: the reasons, and the answers that they are about."""
+    lines: list[tuple[UntrustedText, UntrustedText]] = []
+    reasons: list[str] = []
+    said: list[str] = []
+    for part in parts:
+        filled = submitted.filled.get(part.waiting.id)
+        if filled is None:
+            continue
+        reasons += odd_reasons(filled, part.shown.fields, language)
+        said += [language.sentence(found.reason) for found in filled.odd]
+        doubted = {found.field for found in filled.odd}.union(submitted.read_as.get(part.waiting.id, ()))
+        lines += [
+            (each.label, UntrustedText(in_words(each, filled.content[each.name], language)))
+            for each in part.shown.fields
+            if each.name in filled.content and each.name in doubted
+        ]
+    readings = any(submitted.read_as.values())
+    return {
+        "mark": submitted.look_again,
+        "reasons": reasons,
+        "said": said,
+        "lines": lines,
+        "readings": readings,
+    }

@@ -13,9 +13,8 @@ from starlette.routing import Route
 
 from handraise.desks.gate import PolicyGate
 from handraise.desks.language import Language
-from handraise.desks.web.lookup import QuestionLookup
-from handraise.desks.web.pages import DeskPages, language_of
-from handraise.desks.web.sessions import DeskSession
+from handraise.desks.web.pages import DeskPages
+from handraise.desks.web.sessions import QuestionLookup, Visit
 from handraise.policy import Counts, OwnRule
 from handraise.policy.policy import ServerStanding
 from handraise.policy.settings import AskingRule, LimitSettings
@@ -74,21 +73,19 @@ class ServersPage:
         ]
 
     async def _list(self, request: Request) -> Response:
-        session = self._lookup.session(request)
-        language = language_of(request)
-        changed = self._find(session, language, request.query_params.get("changed", ""))
+        visit = await self._lookup.visit(request)
+        changed = self._find(visit, request.query_params.get("changed", ""))
         said = ""
         if changed is not None:
-            said = f"{changed.name} {language(f'may_{changed.standing.asking}')}. {changed.why}"
-        return self._show(session, language, said=said)
+            said = f"{changed.name} {visit.language(f'may_{changed.standing.asking}')}. {changed.why}"
+        return self._show(visit, said=said)
 
     async def _change(self, request: Request) -> Response:
-        session = self._lookup.session(request)
-        posted = await self._lookup.posted(request, session)
-        language = language_of(request)
-        server = self._find(session, language, first(posted, "server"))
+        visit = await self._lookup.visit(request)
+        posted = visit.posted
+        server = self._find(visit, first(posted, "server"))
         if server is None:
-            raise HTTPException(404, language("server_gone"))
+            raise HTTPException(404, visit.language("server_gone"))
         match first(posted, "do"):
             case "undo":
                 if server.standing.rule is not None:
@@ -97,32 +94,29 @@ class ServersPage:
                 rule = OwnRule(server.name, asking, made=self._now(), person=server.person)
                 self._gate.policy.remember(rule, keep=first(posted, "for") == "always")
             case "make":
-                return self._show(session, language, 422, wrong=server.handle)
+                return self._show(visit, 422, wrong=server.handle)
             case _:
-                raise HTTPException(400, language("no_button"))
-        return RedirectResponse(f"/{session.place}/servers?changed={server.handle}", 303)
+                raise HTTPException(400, visit.language("no_button"))
+        return RedirectResponse(f"/{visit.session.place}/servers?changed={server.handle}", 303)
 
-    def _show(
-        self, session: DeskSession, language: Language, status: int = 200, *, said: str = "", wrong: str = ""
-    ) -> Response:
+    def _show(self, visit: Visit, status: int = 200, *, said: str = "", wrong: str = "") -> Response:
         return self._pages.render(
             "servers.html",
             status,
-            session=session,
-            language=language,
-            count=len(self._lookup.waiting(session)),
-            servers=list(self._servers(session, language)),
-            others=language(f"may_{self._gate.policy.settings.default}"),
+            visit,
+            servers=list(self._servers(visit)),
+            others=visit.language(f"may_{self._gate.policy.settings.default}"),
             ways=tuple(_MARKS),
             said=said,
             wrong=wrong,
         )
 
-    def _find(self, session: DeskSession, language: Language, handle: str) -> ServerView | None:
-        return next((each for each in self._servers(session, language) if each.handle == handle), None)
+    def _find(self, visit: Visit, handle: str) -> ServerView | None:
+        return next((each for each in self._servers(visit) if each.handle == handle), None)
 
-    def _servers(self, session: DeskSession, language: Language) -> Iterator[ServerView]:
+    def _servers(self, visit: Visit) -> Iterator[ServerView]:
         """Servers that asked, oldest first; then servers that only a rule or the configuration names."""
+        session = visit.session
         known: dict[Origin, str] = {}
         past = [ended.waiting for ended in reversed(self._lookup.past(session))]
         for waiting in (*past, *self._lookup.waiting(session)):
@@ -137,7 +131,7 @@ class ServersPage:
             if server not in named:
                 named.add(server)
                 known[Origin(server, "")] = next((r.person for r in rules if r.server == server), person)
-        return (self._view(origin, whose, language) for origin, whose in known.items())
+        return (self._view(origin, whose, visit.language) for origin, whose in known.items())
 
     def _view(self, origin: Origin, person: str, language: Language) -> ServerView:
         now = self._now()

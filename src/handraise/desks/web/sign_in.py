@@ -12,14 +12,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handraise.access import Access, AccessCheck
-from handraise.desks.desk_code import DeskCodeCheck
+from handraise.desks.codes import DeskCodeCheck
 from handraise.desks.language import Language
 from handraise.desks.passkeys import Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER
-from handraise.desks.web.lookup import ACCESS, QuestionLookup, cookie_name
-from handraise.desks.web.pages import DeskPages, language_of
-from handraise.desks.web.passkey_answers import FIELD, options, why_refused
-from handraise.desks.web.sessions import DeskSessions
+from handraise.desks.web.pages import DeskPages
+from handraise.desks.web.passkeys import FIELD, options, why_refused
+from handraise.desks.web.sessions import ACCESS, DeskSessions, QuestionLookup, cookie_name, language_of
 from handraise.errors import HandraiseError, SetupError
 from handraise.site.middleware import Posted, first, read_posted
 from handraise.this_user import local_person
@@ -152,7 +151,7 @@ class SignIn:
         return self._pages.render(
             "sign_in.html",
             403 if refused else 200,
-            language=language_of(request),
+            language_of(request),
             at=request.url.path,
             needs_proof=needed,
             code=code,
@@ -172,7 +171,7 @@ class SignIn:
 
     def _used_up(self, language: Language) -> Response:
         heading, text = language("link_over"), language("link_over_why")
-        return self._pages.render("note.html", 403, language=language, heading=heading, text=text)
+        return self._pages.render("note.html", 403, language, heading=heading, text=text)
 
 
 def _ticket(request: Request) -> str:

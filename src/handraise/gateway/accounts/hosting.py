@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from handraise.desks.web.lookup import cookie_name
+from handraise.desks.web.sessions import cookie_name
 from handraise.pages import Brand, ThisComputer, Visit, Visits
 from handraise.pages.identity import BrowserMatch, new_code, same_person
 from handraise.pages.page import BrowserAtPage, SettleVisit

@@ -1,4 +1,4 @@
-"""The desk code opens a desk where the system does not tell which program is asking."""
+"""The codes that people type: typed as people type, bound to what they are for, and not to be guessed."""
 
 from __future__ import annotations
 
@@ -16,20 +16,68 @@ from typer.testing import CliRunner
 from handraise.access import Access, AccessCheck
 from handraise.cli.app import app
 from handraise.desks import Queue
-from handraise.desks.control.code import FREE_TRIES, PAUSE
-from handraise.desks.desk_code import DeskCode, DeskCodeCheck, new_desk_code, prove_desk_code
+from handraise.desks.codes import (
+    FREE_TRIES,
+    PAUSE,
+    AnswerCode,
+    DeskCode,
+    DeskCodeCheck,
+    new_desk_code,
+    prove,
+    prove_desk_code,
+)
 from handraise.desks.web import WebDesk
 from handraise.errors import SetupError
 from handraise.processes import SocketAddress
 
-pytestmark = pytest.mark.shows("W9")
+DECLINE = {"action": "decline"}
 
 
 class Clock:
-    now = 0.0
+    now = 100.0
 
     def __call__(self) -> float:
         return self.now
+
+
+@pytest.mark.shows("D9")
+async def test_the_code_is_right_however_somebody_writes_it() -> None:
+    code = AnswerCode()
+    for written in (code.shown(), code.shown().lower(), code.shown().replace("-", " ")):
+        proof = prove(written, "nonce", "id", DECLINE, False)
+        assert await code.check(proof, "nonce", "id", DECLINE, False) == "right"
+
+
+async def test_letters_that_look_alike_are_read_as_one() -> None:
+    assert prove("O1IL", "n", "id", {}, False) == prove("0111", "n", "id", {}, False)
+
+
+async def test_a_proof_fits_one_visit_and_one_answer_only() -> None:
+    code = AnswerCode()
+    proof = prove(code.shown(), "nonce", "id", DECLINE, False)
+    accept = {"action": "accept", "content": {}}
+    assert await code.check(proof, "another visit", "id", DECLINE, False) == "wrong"
+    assert await code.check(proof, "nonce", "another", DECLINE, False) == "wrong"
+    assert await code.check(proof, "nonce", "id", accept, False) == "wrong"
+    assert await code.check(proof, "nonce", "id", DECLINE, True) == "wrong"
+
+
+async def test_after_some_wrong_ones_most_tries_are_not_looked_at() -> None:
+    clock = Clock()
+    code = AnswerCode(clock)
+    right = prove(code.shown(), "n", "id", DECLINE, False)
+    for _ in range(FREE_TRIES):
+        assert await code.check("0" * 64, "n", "id", DECLINE, False) == "wrong"
+    assert await code.check(right, "n", "id", DECLINE, False) == "wait"
+    clock.now += PAUSE
+    assert await code.check(right, "n", "id", DECLINE, False) == "right"
+    assert await code.check(right, "n", "id", DECLINE, False) == "right", "a right one ends the waiting"
+
+
+def test_two_processes_have_two_codes_and_neither_is_in_a_log() -> None:
+    one, other = AnswerCode(), AnswerCode()
+    assert one.shown() != other.shown()
+    assert one.shown() not in repr(one)
 
 
 @pytest.fixture
@@ -43,6 +91,7 @@ def load(file: Path) -> DeskCode:
     return found
 
 
+@pytest.mark.shows("W9")
 def test_the_file_is_private_and_does_not_hold_the_code(file: Path) -> None:
     code = new_desk_code(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -51,6 +100,7 @@ def test_the_file_is_private_and_does_not_hold_the_code(file: Path) -> None:
     assert not load(file).is_it(new_desk_code(file.with_name("another")))
 
 
+@pytest.mark.shows("W9")
 def test_a_file_that_others_can_read_or_that_is_broken_is_refused_with_what_to_do(file: Path) -> None:
     new_desk_code(file)
     file.chmod(0o644)
@@ -62,6 +112,7 @@ def test_a_file_that_others_can_read_or_that_is_broken_is_refused_with_what_to_d
         DeskCode.load(file)
 
 
+@pytest.mark.shows("W9")
 def test_a_proof_is_good_for_one_desk_and_one_time(file: Path) -> None:
     code = new_desk_code(file)
     check = DeskCodeCheck(file)
@@ -77,6 +128,7 @@ def test_a_proof_is_good_for_one_desk_and_one_time(file: Path) -> None:
     assert not check.accepts_proof(signature, relayed, "1.desk")
 
 
+@pytest.mark.shows("W9")
 def test_guessing_is_slowed_down(file: Path) -> None:
     code, clock = new_desk_code(file), Clock()
     check = DeskCodeCheck(file, clock)
@@ -95,6 +147,7 @@ class Unknown(AccessCheck):
         return self.known
 
 
+@pytest.mark.shows("W9")
 @pytest.mark.anyio
 async def test_the_sign_in_page_asks_for_the_code_and_lets_nobody_in_without_it(file: Path) -> None:
     desk = WebDesk(Queue(), port=7070, access=Unknown(), desk_code=DeskCodeCheck(file))
@@ -111,6 +164,7 @@ async def test_the_sign_in_page_asks_for_the_code_and_lets_nobody_in_without_it(
     assert (await visitor.post(path, {"code": code})).status_code == 303
 
 
+@pytest.mark.shows("W9")
 @pytest.mark.anyio
 @pytest.mark.parametrize("known", ["client", "another_user"])
 async def test_a_program_that_is_known_as_a_wrong_one_gets_no_page_at_all(file: Path, known: Access) -> None:
@@ -128,6 +182,7 @@ async def test_a_program_that_is_known_as_a_wrong_one_gets_no_page_at_all(file: 
         assert (await visitor.get(page)).status_code == 403
 
 
+@pytest.mark.shows("W9")
 @pytest.mark.anyio
 async def test_a_browser_that_was_let_in_as_it_is_stays_known_and_one_with_a_proof_need_not(
     file: Path,
@@ -146,6 +201,7 @@ async def test_a_browser_that_was_let_in_as_it_is_stays_known_and_one_with_a_pro
     assert (await known.get(known.place)).status_code == 403
 
 
+@pytest.mark.shows("W9")
 @pytest.mark.slow
 def test_the_command_shows_the_code_at_the_terminal_and_changes_it_for_its_owner_only(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
@@ -160,10 +216,11 @@ def test_the_command_shows_the_code_at_the_terminal_and_changes_it_for_its_owner
     assert load(tmp_path / "handraise/desk-code.json").is_it(second)
 
 
+@pytest.mark.shows("W9")
 def test_the_command_writes_no_code_where_a_program_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handraise.desks.parked.TERMINAL", str(tmp_path / "no terminal" / "tty"))
+    monkeypatch.setattr("handraise.desks.codes.TERMINAL", str(tmp_path / "no terminal" / "tty"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     done = CliRunner().invoke(app, ["desk", "code"])
     assert (done.exit_code, "there is no terminal" in done.output) == (2, True)

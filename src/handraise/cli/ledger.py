@@ -1,35 +1,48 @@
-"""`handraise ledger show`, `export` and `report`: the ledger as a table, for other programs, and as a page."""
+"""`handraise ledger`: show the ledger as a table, for other programs, and as a page."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sqlite3
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 
 import typer
 
-from handraise.cli.ledger_common import LedgerOption, open_existing_ledger, parse_time_option, run
 from handraise.disk import open_stream, replacing
+from handraise.display import for_line
 from handraise.errors import SetupError
+from handraise.policy.places import DATABASE_URLS
 
 if TYPE_CHECKING:
     from handraise.ledger import Ledger, LedgerEvent
     from handraise.ledger.views import EventFilter
 
+app = typer.Typer(
+    help="Read and verify the record of every question.\n\n"
+    "`handraise call`, the desks and the gateway write the ledger into a file in your data directory "
+    "(HANDRAISE_LEDGER names another one). It names each server, each decision, and the call that used the answer. "
+    "Begin with `handraise ledger show`.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
-EXAMPLES = """Examples:
-
-\b
-  handraise ledger show
-  handraise ledger show --server notes --action decline --since 7d
-  handraise ledger show --kind refused --json
-  handraise ledger show --follow
-"""
-
+LedgerOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        envvar="HANDRAISE_LEDGER",
+        metavar="FILE",
+        help=f"The ledger's file, or {DATABASE_URLS} with its keys in HANDRAISE_STORE_KEYS; without it, the file in "
+        "your data directory.",
+        show_default=False,
+    ),
+]
 ServerFilter: TypeAlias = Annotated[
     str | None, typer.Option("--server", help="Only this server, by your name for it.")
 ]
@@ -64,8 +77,100 @@ OutputFile: TypeAlias = Annotated[
 ]
 
 _EVERY = 0.5
+_EXAMPLES = """Examples:
+
+\b
+  handraise ledger show
+  handraise ledger show --server notes --action decline --since 7d
+  handraise ledger show --kind refused --json
+  handraise ledger show --follow
+"""
+_EXPORT_EXAMPLES = """Examples:
+
+\b
+  handraise ledger export > events.jsonl
+  handraise ledger export --format csv --since 30d -o july.csv
+  handraise ledger export --format cloudevents --server notes
+  handraise ledger export --format otel
+"""
+_REPORT_EXAMPLES = """Examples:
+
+\b
+  handraise ledger report -o report.html
+  handraise ledger report --since 2026-07-01 --until 2026-08-01 -o july.html
+"""
 
 
+@asynccontextmanager
+async def open_existing_ledger(where: str | None, *, or_lost: bool = False) -> AsyncIterator[Ledger]:
+    """An existing ledger for a command that reads it. Closing signs nothing.
+
+    With `or_lost` also one whose file is gone or destroyed, if a file beside it shows that it was there.
+    """
+    from handraise.ledger import Ledger
+    from handraise.ledger.own_ledger import checkpoint_copies
+    from handraise.policy import load_policy
+
+    ledger = Ledger.at(_existing(where, or_lost=or_lost), elsewhere=checkpoint_copies(load_policy().settings))
+    try:
+        yield ledger
+    finally:
+        await ledger.store.aclose()
+
+
+def _existing(where: str | None, *, or_lost: bool) -> Path | str:
+    from handraise.ledger.own_ledger import ledger_place
+
+    path = ledger_place({**os.environ, "HANDRAISE_LEDGER": where or ""})
+    if isinstance(path, str):
+        return path
+    if or_lost and any(path.with_name(path.name + end).is_file() for end in (".head", ".signing.key")):
+        return path
+    if not path.is_file():
+        raise typer.BadParameter(f"there is no ledger at {path}; name another one with --ledger")
+    if not _is_ledger(path):
+        raise typer.BadParameter(f"{path} is no ledger; name another one with --ledger")
+    return path
+
+
+def _is_ledger(path: Path) -> bool:
+    """Whether a file is a ledger. Checked first, because opening would add the ledger's tables to another database."""
+    from handraise.stores.sqlite_file import reading_uri
+
+    try:
+        with closing(sqlite3.connect(reading_uri(path), uri=True)) as db:
+            found = db.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('events', 'leaves')")
+            return bool(found.fetchone() == (2,))
+    except sqlite3.DatabaseError:
+        return False
+
+
+def run(work: Coroutine[Any, Any, int]) -> None:
+    """Run a command's work, and exit with its status."""
+    import asyncio
+
+    try:
+        status = asyncio.run(work)
+    except KeyboardInterrupt:
+        status = 130
+    raise typer.Exit(status)
+
+
+def parse_time_option(text: str | None) -> int | None:
+    """A typed time as milliseconds since 1970."""
+    from handraise.ledger.views import parse_when
+
+    if text is None:
+        return None
+    try:
+        return parse_when(text, datetime.now().astimezone())
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(
+            f"{text!r} is no time; use 2026-07-28, 2026-07-28T09:30 or how long ago, like 90d, 12h or 30m"
+        ) from None
+
+
+@app.command(epilog=_EXAMPLES)
 def show(
     ledger: LedgerOption = None,
     server: ServerFilter = None,
@@ -205,28 +310,11 @@ _ENDED = {
 
 def _short(text: str, width: int) -> str:
     """The text, inert, in at most this many cells."""
-    from handraise.display import for_line
-
     shown = for_line(text)
     return f"{shown if len(shown) <= width else shown[: width - 1] + '…':{width}}"
 
 
-EXPORT_EXAMPLES = """Examples:
-
-\b
-  handraise ledger export > events.jsonl
-  handraise ledger export --format csv --since 30d -o july.csv
-  handraise ledger export --format cloudevents --server notes
-  handraise ledger export --format otel
-"""
-REPORT_EXAMPLES = """Examples:
-
-\b
-  handraise ledger report -o report.html
-  handraise ledger report --since 2026-07-01 --until 2026-08-01 -o july.html
-"""
-
-
+@app.command(epilog=_EXPORT_EXAMPLES)
 def export(
     ledger: LedgerOption = None,
     to: Annotated[
@@ -263,6 +351,7 @@ def export(
     run(work())
 
 
+@app.command(epilog=_REPORT_EXAMPLES)
 def report(
     ledger: LedgerOption = None,
     since: Since = None,

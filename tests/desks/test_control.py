@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,17 @@ import pytest
 from tests.desks.questions import ADA, form_question, link_question
 
 from handraise.desks import Decision, Queue, Waiting
-from handraise.desks.control import AnswerCode, AnswerListener, listener
-from handraise.desks.control.client import Pending, pending, send_answer
-from handraise.desks.control.code import prove
-from handraise.desks.control.directory import entries, require_private, runtime_directories, runtime_directory
+from handraise.desks.codes import AnswerCode, prove
+from handraise.desks.control import (
+    AnswerListener,
+    Pending,
+    entries,
+    pending,
+    require_private,
+    runtime_directories,
+    runtime_directory,
+    send_answer,
+)
 from handraise.errors import SetupError
 from handraise.forms import Flag, Form, Text
 from handraise.processes import SocketOwner, UnixPeer
@@ -134,7 +142,7 @@ async def test_personal_data_leaves_only_when_somebody_says_so(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = SecretFinding("name", 2, "national_id", "This looks like a national id number.")
-    monkeypatch.setattr(listener, "scan_answer", lambda *_: (found,))
+    monkeypatch.setattr(import_module("handraise.desks.fill"), "scan_answer", lambda *_: (found,))
     await office.put(form_question("Who?", Form.by_hand(Text("name"))))
     answer = {"action": "accept", "content": {"name": "Ada"}}
     reply = await office.send_answer(answer)
@@ -277,8 +285,8 @@ async def test_a_process_that_may_be_another_users_is_not_served(
 ) -> None:
     other = os.getuid() + 1
     unix, tcp = (UnixPeer(1, other), SocketOwner(other, 1)) if known else (None, None)
-    monkeypatch.setattr("handraise.desks.control.listener.unix_peer", lambda visitor: unix)
-    monkeypatch.setattr("handraise.desks.control.listener.tcp_peer", lambda client, server: tcp)
+    monkeypatch.setattr("handraise.desks.control.unix_peer", lambda visitor: unix)
+    monkeypatch.setattr("handraise.desks.control.tcp_peer", lambda client, server: tcp)
     async with open_office(tmp_path / name) as office:
         await office.put(form_question("Who?", NAME))
         assert await office.look() == ()
