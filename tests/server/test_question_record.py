@@ -21,7 +21,7 @@ from tests.server.rounds import Rounds, accepted, by_hand
 from tests.server.shop import Effects, make_shop
 
 from handraise import Handraise, SqliteStore, ask, complete, replayable
-from handraise.calls.records import RoundOutcome
+from handraise.calls.store import RoundOutcome
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
 from handraise.ledger import Ledger, LedgerEvent

@@ -14,7 +14,7 @@ from tests.server.shop import Effects, make_shop
 from tests.server.test_question_record import ADA, by_question, events_in, go_on
 
 from handraise import SqliteStore
-from handraise.calls.records import UnfinishedRound
+from handraise.calls.store import UnfinishedRound
 from handraise.ledger import EventKind, Ledger
 from handraise.ledger.ledger import QuestionFate
 from handraise.server.unfinished import fate_of

@@ -37,8 +37,8 @@ import anyio
 import anyio.lowlevel
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
 from handraise.calls.rounds import TOKEN_PREFIX, Journal, OpenQuestion, Round, pin_of
+from handraise.calls.store import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
 from handraise.errors import Expired, StepNotKept, StoreError, UsageError, Withdrawn
 
 if TYPE_CHECKING:

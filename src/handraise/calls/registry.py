@@ -9,7 +9,8 @@ from typing import Any
 
 from handraise.calls.call import Call, begin_task, call_later
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.rounds import CallLimits, Retry, Round
+from handraise.calls.store import (
     EXPIRED,
     CallBinding,
     ConsumeResult,
@@ -18,9 +19,8 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Store,
 )
-from handraise.calls.rounds import CallLimits, Retry, Round
-from handraise.calls.store import Store
 from handraise.errors import Ambiguous, CallError, NoRoom, NotReplayable, StateRefused, StoreError
 
 logger = logging.getLogger(__name__)

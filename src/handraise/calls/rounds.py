@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.store import (
     EXPIRED,
     CallBinding,
     ConsumeResult,

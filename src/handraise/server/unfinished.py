@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from handraise.calls import RoundRecord, Store
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import UnfinishedRound
+from handraise.calls.store import UnfinishedRound
 from handraise.ledger import Ledger, LedgerEvent, ServerRecord
 from handraise.ledger.ledger import QuestionFate, SigningStore
 from handraise.ledger.trail import Trail

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from secrets import token_hex
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.rounds import RoundState, judge_use
+from handraise.calls.store import (
     ConsumeResult,
     Flow,
     JournalEntry,
@@ -15,10 +16,9 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Ticket,
     UnfinishedRound,
 )
-from handraise.calls.rounds import RoundState, judge_use
-from handraise.calls.store import Ticket
 from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.memory_ledger import MemoryLedger

@@ -16,7 +16,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from handraise.calls.records import (
+from handraise.calls.rounds import RoundState
+from handraise.calls.store import (
     CallBinding,
     DeliveredAnswers,
     Flow,
@@ -25,9 +26,8 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Ticket,
 )
-from handraise.calls.rounds import RoundState
-from handraise.calls.store import Ticket
 from handraise.errors import StoreError
 from handraise.stores.seal import Sealer
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final, LiteralString, Protocol
 
-from handraise.calls.records import Flow, Json, RoundRecord, UnfinishedRound
-from handraise.calls.store import Ticket
+from handraise.calls.store import Flow, Json, RoundRecord, Ticket, UnfinishedRound
 from handraise.disk import Leftover
 from handraise.stores import sealed_rows as rows
 from handraise.stores.seal import Sealer

@@ -9,8 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from handraise.calls.records import DeliveredAnswers
-from handraise.calls.store import OnAnswered
+from handraise.calls.store import DeliveredAnswers, OnAnswered
 from handraise.errors import StoreError
 from handraise.stores.postgres.database import Database
 from handraise.stores.postgres.nodes import NodePresence, WakeUps
