@@ -38,7 +38,7 @@ from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
     from handraise.ledger.trail import Trail
-    from handraise.server.question_record import SentRecord
+    from handraise.server.question_record import QuestionRecord
     from handraise.server.runtime import Runtime
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class ServedCall(Call):
         """Answers that came with the call, before anything was asked."""
         self.answered: tuple[Trail, ...] = ()
         """The questions of the call that were decided, for the ledger."""
-        self.recordings: dict[str, SentRecord] = {}
+        self.recordings: dict[str, QuestionRecord] = {}
         """The questions of the call that are recorded, by key."""
         self.reading: CallReading = CallReading()
         """Its forms together, for the detector of secrets: three questions may ask for one card."""
