@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from handraise.errors import Expired, HandraiseError, Mode, SetupError
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
 from handraise.server.asking import Asking, AskOptions, Prepared, Unasked, ask_until_valid
-from handraise.server.client_requests import Unusable, UrlRequest
+from handraise.server.client_requests import ClientRequest, Unusable, UrlRequest
 from handraise.server.endings import LinksRequired
 from handraise.server.served import ServedCall, current_call
 from handraise.wire import dump_url_required
@@ -31,26 +31,23 @@ _CODE = "If the page asks for a code, type: {}"
 
 
 @dataclass(frozen=True, slots=True)
-class PageRequest(Generic[R]):
+class PageRequest(ClientRequest[Answer[R]]):
     """A page of this server: consent to open it, and its completion."""
 
     mode: ClassVar[Mode] = "url"
-    leads_to_browser: ClassVar[bool] = True
     page: Page[R]
     message: str
     why: str = ""
     key: str = ""
     visit: Visit | None = None
     link: UrlRequest | None = None
+    question: UrlQuestion | None = None
+    """None before the page has a link."""
+    wait: bool = True
 
     @property
     def content(self) -> object:
         return [self.page.title, self.page.service]
-
-    @property
-    def question(self) -> UrlQuestion | None:
-        """The question to send; None before the page has a link."""
-        return None if self.link is None else self.link.question
 
     async def recall(self, call: ServedCall) -> Accepted[R] | None:
         """The contents of the vault for this person."""
@@ -86,8 +83,8 @@ class PageRequest(Generic[R]):
         key = self.key or self._required_key(call)
         visit, url = await call.runtime.pages.open(call, self.page, self.why, key, timeout)
         message = self.message if visit.code is None else f"{self.message}\n\n{_CODE.format(visit.code)}"
-        link = UrlRequest(UrlQuestion(message, url, visit.elicitation_id))
-        return replace(self, visit=visit, link=await link.begin(call, timeout))
+        link = await UrlRequest(UrlQuestion(message, url, visit.elicitation_id)).begin(call, timeout)
+        return replace(self, visit=visit, link=link, question=link.question)
 
     def dump(
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None

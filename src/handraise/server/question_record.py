@@ -159,7 +159,7 @@ class QuestionRecord:
             if result.counts:  # the reasons are not recorded: they may repeat the answer
                 failed = self._trail.failed("the answer could not be used")
                 await self._write(self._trail, failed, used=False)
-        elif isinstance(result, Accepted) and self._request.mode == "url" and self._request.leads_to_browser:
+        elif isinstance(result, Accepted) and self._request.mode == "url" and self._request.wait:
             await self._recorder.write(self._trail.completed())
 
     async def preanswered(self, raw: Any) -> None:
