@@ -2,7 +2,7 @@
 
 from handraise.calls.call import Call
 from handraise.calls.registry import Calls, SettledError
-from handraise.calls.rounds import TOKEN_PREFIX, CallLimits, Retry
+from handraise.calls.rounds import TOKEN_PREFIX, CallLimits
 from handraise.calls.store import (
     CallBinding,
     ConsumeResult,
@@ -23,7 +23,6 @@ __all__ = [
     "ConsumeResult",
     "Flow",
     "JournalEntry",
-    "Retry",
     "RoundOutcome",
     "RoundRecord",
     "RoundUse",

@@ -124,8 +124,28 @@ class Call(ABC):
         """The round was sent, so no request is live."""
 
     @abstractmethod
+    def attach(self, retry: Call) -> None:
+        """The client called again with the answers: the request of `retry` is the live one now."""
+
+    @abstractmethod
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the handler that asked may run again: it still serves this request, and is replayable."""
+
+    @abstractmethod
+    def replay(self, record: RoundRecord) -> None:
+        """Run the handler again that asked in a round and is gone."""
+
+    @abstractmethod
     def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
         """The ledger events that commit with a round that asks these questions."""
+
+    @abstractmethod
+    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
+        """The ledger events that commit with the use of a round by this retry."""
+
+    @abstractmethod
+    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The ledger events that commit with the end of a round whose handler is gone and may not run again."""
 
     # The handler's task.
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
-from handraise.calls.ledger_tables import Record
 from handraise.calls.store import (
     EXPIRED,
     CallBinding,
@@ -21,13 +20,8 @@ from handraise.calls.store import (
     JournalEntry,
     Json,
     RoundOutcome,
-    RoundRecord,
     RoundUse,
 )
-
-if TYPE_CHECKING:
-    from handraise.calls.call import Call
-
 
 TOKEN_PREFIX = "hr1."  # noqa: S105 - the start of every token, not a token
 """Our `requestState` values start with this. Any other state belongs to somebody else."""
@@ -118,38 +112,6 @@ class Round:
         if self.error is not None:
             raise self.error
         return self.outcome.value
-
-
-class Retry(Protocol):
-    """A request that brings answers to a round."""
-
-    token: str
-    """The `requestState` that it echoes."""
-    binding: CallBinding
-    responses: dict[str, Json]
-    """Its answers by key, including unknown keys."""
-    said: str
-    """The digest of its responses. The same retry arriving again has the same one."""
-
-    def attach(self, call: Call) -> None:
-        """Make this the live request of a suspended call, before the call goes on."""
-        ...
-
-    async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether the handler that asked may run again: it still serves this request, and is replayable."""
-        ...
-
-    def replay(self, record: RoundRecord) -> Call:
-        """Run the handler of a call again whose task is gone."""
-        ...
-
-    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
-        """The ledger events that commit with the use of the round."""
-        ...
-
-    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
-        """The ledger events that commit with the end of a round whose handler is gone and may not run again."""
-        ...
 
 
 _NOT_SHOWN = frozenset({"_meta", "elicitationId"})

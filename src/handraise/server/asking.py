@@ -413,9 +413,9 @@ def _timed(result: Any, seconds: float) -> Any:
 
 async def _given_before(call: ServedCall, key: str, request: ClientRequest[Any], record: Any) -> Any:
     """A valid answer that came with the call itself, or None."""
-    if key not in call.answered_before:
+    if call.replayed_as or key not in call.responses:
         return None
-    raw = call.answered_before[key]
+    raw = call.responses[key]
     try:
         result = await request.read(raw, call)
     except HandraiseError:

@@ -15,8 +15,7 @@ from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuesti
 from handraise.revisions import Revision
 from handraise.server.asking import Asking, AskOptions, Prepared, Unasked, ask_until_valid
 from handraise.server.client_requests import ClientRequest, Unusable, UrlRequest
-from handraise.server.endings import LinksRequired
-from handraise.server.served import ServedCall, current_call
+from handraise.server.served import LinksRequired, ServedCall, current_call
 from handraise.wire import dump_url_required
 
 if TYPE_CHECKING:

@@ -220,7 +220,7 @@ class QuestionRecord:
     @property
     def _is_news(self) -> bool:
         """Whether this process records the answer; False if it was recorded before."""
-        return self.sent or self._key in self._call.brought
+        return self.sent or self._key in self._call.responses
 
     @property
     def _confirms(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
 
-from handraise.calls import TOKEN_PREFIX, Call, CallBinding, CallLimits, Calls, RoundRecord, Store
-from handraise.calls.ledger_tables import Record
-from handraise.calls.rounds import digest
+from handraise.calls import CallLimits, Calls, RoundRecord, Store
 from handraise.errors import AnswerNotKept, HandraiseError, StoreError, UsageError
 from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.revisions import Revision
 from handraise.sdk.adapter import Adapter, Identify, IncomingRequest, Result
 from handraise.sdk.choose import session_request
-from handraise.server.endings import fault_of
 from handraise.server.flows import Flows
 from handraise.server.replay import serves
-from handraise.server.served import ServedCall, binding_of
-from handraise.wire import dump_input_required, parse_input_responses
+from handraise.server.served import ServedCall, fault_of
+from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
     from handraise.pages import Pages
@@ -111,16 +108,18 @@ class Runtime:
 
     async def serve(self, request: IncomingRequest) -> Result:
         """Serve a request that may ask: a new call, or a retry."""
-        state = request.params.get("requestState")
         try:
             if self.identify is not None:
                 request.identify(self.identify)
-            if request.revision.modern and isinstance(state, str) and state.startswith(TOKEN_PREFIX):
-                return await self.calls.resume(RoundRetry(self, request, state))
             return await ServedCall(self, request).serve()
         except HandraiseError as error:
             told = AnswerNotKept(str(error)) if type(error) is StoreError else error
             raise self.refusal(told, request.revision) from error
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the handler that asked is still there, and is replayable."""
+        bound, handler = record.binding, record.handler
+        return handler is not None and await serves(self.adapter, bound.method, bound.target, handler)
 
     def meet(self, request: IncomingRequest) -> None:
         """Remember a new session, for questions outside a request."""
@@ -188,46 +187,6 @@ class Runtime:
             except Exception as error:
                 unknown = not isinstance(error, HandraiseError)
                 logger.error("a part of the server could not be closed: %s", error, exc_info=unknown)
-
-
-class RoundRetry:
-    """A request that echoes our `requestState`, with its answers."""
-
-    def __init__(self, runtime: Runtime, request: IncomingRequest, token: str) -> None:
-        self._runtime, self._request = runtime, request
-        self.token = token
-        self.responses: dict[str, Any] = parse_input_responses(request.params.get("inputResponses"))
-        self.said: str = digest(self.responses)
-        self.binding: CallBinding = binding_of(request, runtime.name)
-
-    def attach(self, call: Call) -> None:
-        """Make this the live request of a suspended call, before the call goes on."""
-        assert isinstance(call, ServedCall)
-        call.attach(self._request)
-
-    async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether this request's handler is the one that asked, and is replayable."""
-        if record.handler is None:
-            return False
-        bound = record.binding
-        return await serves(self._runtime.adapter, bound.method, bound.target, record.handler)
-
-    def replay(self, record: RoundRecord) -> Call:
-        """Run the handler of a call whose task is gone once more."""
-        served = ServedCall(self._runtime, self._request, replay=True)
-        served.brought = frozenset(self.responses)
-        served.replay(record)
-        return served
-
-    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
-        """The ledger events that commit with the use of the round, if there is a ledger."""
-        recorder = self._runtime.recorder
-        return () if recorder is None else recorder.round_taken(self._request, of, answers)
-
-    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
-        """The ledger events that commit with the end of a round whose answers nobody can use."""
-        recorder = self._runtime.recorder
-        return () if recorder is None else recorder.round_lost(self._request, record)
 
 
 RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
