@@ -14,7 +14,7 @@ from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.policy.places import DATABASE_URLS
 from handraise.sdk.choose import adapter_for
 from handraise.server.pages_host import mount_pages, require_public_url
-from handraise.server.runtime import RUNTIMES, AskLimits, Runtime
+from handraise.server.runtime import RUNTIMES, Runtime, ServerOptions
 from handraise.stores import MemoryStore
 from handraise.stores.registry import VARIABLE, named_store, require_address
 
@@ -89,7 +89,7 @@ class Handraise:
             )
         if store is None:
             store = os.environ.get(VARIABLE) or None
-        self._own_store = isinstance(store, str | os.PathLike)
+        own_store = isinstance(store, str | os.PathLike)
         if isinstance(store, str | os.PathLike):
             store = named_store(store, keys=keys)
         elif keys is not None:
@@ -97,29 +97,31 @@ class Handraise:
         self.store: Store = MemoryStore() if store is None else require_store(store)
         if timeout is None:
             timeout = _STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT
-        self._options = AskLimits(
+        if public_url is not None:
+            public_url = require_public_url(require_text("public_url", public_url, _PUBLIC))
+        if person is not None and not callable(person):
+            raise SetupError(
+                f"person takes a function from an access token to (issuer, subject), not {person!r}"
+            )
+        self._options = ServerOptions(
+            store=self.store,
+            own_store=own_store,
+            calls=CallLimits(
+                linger=require_seconds("linger", linger, zero=True),
+                retry_window=require_seconds("retry_window", retry_window),
+                max_parked=require_count("max_parked", max_parked, least=1),
+                forget_handlers=require_one_of("resume", resume, "park", "replay") == "replay",
+            ),
             timeout=require_seconds("timeout", timeout),
             hold=require_seconds("hold", hold),
             keep_awake=require_seconds("keep_awake", keep_awake),
             max_questions=require_count("max_questions", max_questions, least=1),
             max_reasks=require_count("max_reasks", max_reasks, least=0),
             size=_require_limits(limits),
+            identify=person,
+            public_url=public_url,
+            pages=None if pages is None else _require_pages(pages),
         )
-        self._limits = CallLimits(
-            linger=require_seconds("linger", linger, zero=True),
-            retry_window=require_seconds("retry_window", retry_window),
-            max_parked=require_count("max_parked", max_parked, least=1),
-            forget_handlers=require_one_of("resume", resume, "park", "replay") == "replay",
-        )
-        self._public_url = None
-        if public_url is not None:
-            self._public_url = require_public_url(require_text("public_url", public_url, _PUBLIC))
-        self._pages = None if pages is None else _require_pages(pages)
-        if person is not None and not callable(person):
-            raise SetupError(
-                f"person takes a function from an access token to (issuer, subject), not {person!r}"
-            )
-        self._person = person
         self._ledger, self._own_ledger = _ledger(ledger, self.store)
 
     def install(self, server: S) -> S:
@@ -130,22 +132,12 @@ class Handraise:
             from handraise.server.recording import Recorder
 
             recorder = Recorder(self._ledger, adapter.name, self.store, own=self._own_ledger)
-        runtime = Runtime(
-            adapter,
-            self._options,
-            self.store,
-            self._limits,
-            recorder,
-            own_store=self._own_store,
-            identify=self._person,
-            public_url=self._public_url,
-            pages=self._pages,
-        )
+        runtime = Runtime(adapter, self._options, recorder)
         adapter.install(runtime)
         RUNTIMES.add(runtime)
         _INSTALLED[server] = runtime
-        if self._public_url is not None:
-            mount_pages(adapter, runtime)
+        if self._options.public_url is not None:
+            mount_pages(runtime)
         return server
 
     def pages_app(self, server: object) -> ASGIApp:

@@ -15,7 +15,7 @@ import anyio
 
 from handraise.calls import CallLimits, Calls, RoundRecord, Store
 from handraise.errors import AnswerNotKept, HandraiseError, StoreError, UsageError
-from handraise.forms import DEFAULT_LIMITS, Limits
+from handraise.forms import Limits
 from handraise.revisions import Revision
 from handraise.sdk.adapter import Adapter, Identify, IncomingRequest, Result
 from handraise.sdk.choose import session_request
@@ -36,16 +36,24 @@ _RUNTIME = "handraise runtime"
 
 
 @dataclass(frozen=True, slots=True)
-class AskLimits:
-    """How questions are asked on one server."""
+class ServerOptions:
+    """What the author of a server chose. `Handraise` describes each option."""
 
+    store: Store
+    calls: CallLimits
     timeout: float
     hold: float
     keep_awake: float
     max_questions: int
     max_reasks: int
-    size: Limits = DEFAULT_LIMITS
+    size: Limits
     """How large a question may be."""
+    own_store: bool
+    """Whether we close the store."""
+    identify: Identify | None
+    """The author's function from an access token to its person."""
+    public_url: str | None
+    pages: Pages | None
 
 
 @runtime_checkable
@@ -60,27 +68,16 @@ class Keyed(Protocol):
 class Runtime:
     """An installed server: its calls, its flows, its options."""
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        options: AskLimits,
-        store: Store,
-        limits: CallLimits,
-        recorder: Recorder | None = None,
-        *,
-        own_store: bool = False,
-        identify: Identify | None = None,
-        public_url: str | None = None,
-        pages: Pages | None = None,
-    ) -> None:
+    def __init__(self, adapter: Adapter, options: ServerOptions, recorder: Recorder | None = None) -> None:
         self.adapter = adapter
         self.name: str = adapter.lasting_name
         """The name that rounds are bound to: the same on all nodes, and after a restart."""
         self.options = options
         self.recorder = recorder
         """Writes the ledger, if there is one."""
+        store = options.store
         self.flows: Flows = Flows(store)
-        self.calls: Calls = Calls(store, limits, dump_round=self._dump_round, describe=self._describe)
+        self.calls: Calls = Calls(store, options.calls, dump_round=self._dump_round, describe=self._describe)
         self.resumes: bool = store.durable
         """Whether calls outlive this process."""
         self.id_key: bytes = secrets.token_bytes(32)
@@ -88,33 +85,32 @@ class Runtime:
 
         A store with keys gives one when the server starts, so that this holds on all nodes.
         """
-        self._public_url, self._pages = public_url, pages
-        self.identify = identify
-        """The author's function from an access token to its person."""
         self._running = 0
         self._turning = anyio.Lock()
         """Held during start and stop, so that connections wait meanwhile."""
-        self._own_store = own_store
-        """Whether we close the store."""
 
     @cached_property
     def pages(self) -> PageHost:
         """This server's pages; loaded when the first one is needed."""
         from handraise.server.pages_host import PageHost
 
-        return PageHost(self, self._public_url, self._pages)
+        return PageHost(self)
 
     # Serving.
 
     async def serve(self, request: IncomingRequest) -> Result:
         """Serve a request that may ask: a new call, or a retry."""
         try:
-            if self.identify is not None:
-                request.identify(self.identify)
+            self.identify(request)
             return await ServedCall(self, request).serve()
         except HandraiseError as error:
             told = AnswerNotKept(str(error)) if type(error) is StoreError else error
             raise self.refusal(told, request.revision) from error
+
+    def identify(self, request: IncomingRequest) -> None:
+        """Take the person from the author's function, if there is one."""
+        if self.options.identify is not None:
+            request.identify(self.options.identify)
 
     async def may_replay(self, record: RoundRecord) -> bool:
         """Whether the handler that asked is still there, and is replayable."""
@@ -160,7 +156,7 @@ class Runtime:
     async def _start(self) -> None:
         """Open the store, the ledger and the rest. A failure closes everything, and a new start is possible."""
         store = self.calls.store
-        await _open_store(store, own=self._own_store)
+        await _open_store(store, own=self.options.own_store)
         try:
             if isinstance(store, Keyed):
                 self.id_key = await store.secret_for("handraise/questions")
@@ -180,7 +176,7 @@ class Runtime:
             steps.append(self.pages.close)
         if self.recorder is not None:
             steps.append(self.recorder.close)
-        steps.append(partial(_close_store, self.calls.store, own=self._own_store))
+        steps.append(partial(_close_store, self.calls.store, own=self.options.own_store))
         for step in steps:
             try:
                 await step()
@@ -199,8 +195,7 @@ def session_call(session: object) -> ServedCall:
     if request.revision.modern:
         raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
     runtime = _runtime_of(request)
-    if runtime.identify is not None:
-        request.identify(runtime.identify)
+    runtime.identify(request)
     return ServedCall(runtime, request)
 
 
