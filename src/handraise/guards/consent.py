@@ -19,8 +19,9 @@ from handraise.guards.decide import IF_DECLINED, MISTYPED, DeclinePause, Guard, 
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.sdk.stand_ins import stand_in_for
 from handraise.secrets import require_no_secrets
-from handraise.server.asking import Asking, AskOptions
+from handraise.server.asking import Asking
 from handraise.server.client_requests import FormRequest
+from handraise.server.question_arguments import AskOptions
 from handraise.server.served import current_call
 
 Count = Callable[[], Awaitable[int]]

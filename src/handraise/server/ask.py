@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from handraise.forms import ANSWER, Form, Integer, Number, Text
 from handraise.forms.formats import AskedFormat
@@ -19,7 +19,7 @@ from handraise.questions import (
     UrlQuestion,
 )
 from handraise.secrets import require_no_secrets
-from handraise.server.asking import NO_FALLBACK, Asking, AskOptions, Several, wait_in_thread
+from handraise.server.asking import Asking, Several, wait_in_thread
 from handraise.server.client_requests import (
     FormRequest,
     ModelReply,
@@ -28,18 +28,19 @@ from handraise.server.client_requests import (
     RootsRequest,
     UrlRequest,
 )
-from handraise.server.page_asks import PageAsks
+from handraise.server.page_asks import PageAsks, PageOptions
 from handraise.server.page_requests import PageRequest, Requirement
 from handraise.server.question_arguments import (
     CONFIRM,
+    NO_FALLBACK,
     answer_of,
+    ask_options,
     choice_form,
     choices_form,
     confirmed,
     form_of,
     refuse,
     require_callable,
-    require_known,
     require_message,
     require_name,
     require_size,
@@ -58,12 +59,9 @@ T = TypeVar("T")
 F = TypeVar("F")
 
 
-class CommonOptions(TypedDict, total=False):
-    """Options of every question, beside its message and its form.
+class CommonOptions(PageOptions, total=False):
+    """Options of every question that is answered in the client, beside those of `PageOptions`.
 
-    - `key`: its name on the wire and in the journal; made up when absent.
-    - `timeout`: seconds until `Expired` is raised.
-    - `because`, `if_declined`: added to the message, so that the person knows what depends on it.
     - `still`: called after an accepted answer. If it returns False or a sentence, or raises ValueError, the situation
       has changed: the answer is not used and `Stale` is raised.
     - `session`: a legacy session to ask on, outside of a request.
@@ -73,10 +71,6 @@ class CommonOptions(TypedDict, total=False):
     else: `Expired`, `Failed` and `Withdrawn` are raised, and `Declined` is an answer.
     """
 
-    key: str | None
-    timeout: float | None
-    because: str | None
-    if_declined: str | None
     still: Callable[[], Any] | None
     session: object
 
@@ -410,13 +404,12 @@ class Ask(PageAsks):
 
         Accepting is consent to open the link, nothing more. With `wait=False` this returns after the consent.
         """
-        require_text("url", url)
-        require_name("elicitation_id", elicitation_id)
-        question = UrlQuestion(_composed(message, common), url, elicitation_id)
+        options = ask_options(common, CommonOptions, fallback)
+        question = _link(UrlQuestion(_composed(message, common), url, elicitation_id))
         request = UrlRequest(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
         request.require_askable()
         require_size(question)
-        return Asking(request, _options_of(common, fallback))
+        return Asking(request, options)
 
     @fits_call
     def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> Requirement:
@@ -433,7 +426,9 @@ class Ask(PageAsks):
         self, *, key: str | None = None, timeout: float | None = None, session: object = None
     ) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
-        return Asking(RootsRequest(), _options_of({"key": key, "timeout": timeout, "session": session}))
+        return Asking(
+            RootsRequest(), ask_options({"key": key, "timeout": timeout, "session": session}, CommonOptions)
+        )
 
     @fits_call
     def model(
@@ -448,7 +443,10 @@ class Ask(PageAsks):
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
         params = sampling_params(prompt, max_tokens, parameters)
-        return Asking(ModelRequest(params), _options_of({"key": key, "timeout": timeout, "session": session}))
+        return Asking(
+            ModelRequest(params),
+            ask_options({"key": key, "timeout": timeout, "session": session}, CommonOptions),
+        )
 
     def all(self, **askings: Asking[T]) -> Several[T]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
@@ -472,11 +470,13 @@ def _required(link: Page[Any] | UrlQuestion | str) -> UrlRequest | PageRequest[A
     if not hasattr(link, "message"):
         refuse("link", "an address, a UrlQuestion or a page", link)
     require_text("message", link.message)
-    if not isinstance(link, UrlQuestion):
-        return PageRequest(link, link.message)
-    require_text("url", link.url)
-    require_name("elicitation_id", link.elicitation_id)
-    return UrlRequest(link)
+    return UrlRequest(_link(link)) if isinstance(link, UrlQuestion) else PageRequest(link, link.message)
+
+
+def _link(question: UrlQuestion) -> UrlQuestion:
+    require_text("url", question.url)
+    require_name("elicitation_id", question.elicitation_id)
+    return question
 
 
 _NEEDED = "Please open this page to go on."
@@ -494,35 +494,24 @@ def _form(
     unsafe_preanswer: bool = False,
     hints: QuestionHints = NO_HINTS,
 ) -> Asking[Any]:
-    message = _composed(message, common)
-    require_callable("still", common.get("still"))
+    options = ask_options(common, CommonOptions, fallback, unsafe_preanswer)
+    question = FormQuestion(_composed(message, common), form, hints=hints)
+    still = common.get("still")
+    require_callable("still", still)
     require_callable("check", check)
-    question = FormQuestion(message, form, hints=hints)
-    require_no_secrets(message, form)
+    require_no_secrets(question.message, form)
     require_size(question)
     request: FormRequest[Any] = FormRequest(
-        question, convert, check, common.get("still"), declined_when, size_limits().message
+        question, convert, check, still, declined_when, size_limits().message
     )
-    return Asking(request, _options_of(common, fallback, unsafe_preanswer))
-
-
-def _options_of(
-    common: CommonOptions, fallback: Any = NO_FALLBACK, unsafe_preanswer: bool = False
-) -> AskOptions:
-    require_known(common, CommonOptions)
-    key, timeout = common.get("key"), common.get("timeout")
-    require_name("key", key)
-    require_timeout(timeout)
-    return AskOptions(key, timeout, fallback, common.get("session"), unsafe_preanswer)
+    return Asking(request, options)
 
 
 def _composed(message: str, common: CommonOptions) -> str:
     """Question, reason and consequence, one line each: some clients show only three lines of a message."""
     require_message(message)
     if because := common.get("because"):
-        require_text("because", because)
         message += f"\nWhy: {because}"
     if if_declined := common.get("if_declined"):
-        require_text("if_declined", if_declined)
         message += f"\nIf you decline: {if_declined}"
     return message

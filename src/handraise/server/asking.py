@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -32,6 +32,7 @@ from handraise.questions import FASTER_THAN_READING, Cancelled, Declined, Fallba
 from handraise.secrets import require_none
 from handraise.server.channels import leave_limits, person_time
 from handraise.server.client_requests import ClientRequest, FormRequest, Unusable, UrlRequest
+from handraise.server.question_arguments import NO_FALLBACK, AskOptions
 from handraise.server.runtime import session_call
 from handraise.server.served import CURRENT, ServedCall, current_call, fitting
 from handraise.wire import REFUSALS, parse_refusal
@@ -52,25 +53,6 @@ _NO_WORKER = (
     "ask.sync waits in the worker thread of a plain `def` tool, or of anyio.to_thread.run_sync, and this is none: in "
     "an `async def` write `await` instead, as in `answer = await ask.confirm(...)`"
 )
-
-
-class _NoFallback:
-    def __repr__(self) -> str:
-        return "NO_FALLBACK"
-
-
-NO_FALLBACK: Any = _NoFallback()
-
-
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """How to ask a question, apart from its content."""
-
-    key: str | None = None
-    timeout: float | None = None
-    fallback: Any = NO_FALLBACK
-    session: object = None
-    unsafe_preanswer: bool = False
 
 
 def _refuse_name(question: object, name: str) -> NoReturn:

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from handraise.forms import Form
 from handraise.questions import Answer, Fallback
-from handraise.server.asking import NO_FALLBACK, Asking, AskOptions
+from handraise.server.asking import Asking
 from handraise.server.page_requests import PageAsking, PageRequest
-from handraise.server.question_arguments import (
-    require_callable,
-    require_known,
-    require_name,
-    require_text,
-    require_timeout,
-)
+from handraise.server.question_arguments import NO_FALLBACK, ask_options, require_callable, require_text
 from handraise.server.served import fits_call
 from handraise.vault import Secret
 
@@ -29,11 +23,11 @@ R = TypeVar("R")
 
 
 class PageOptions(TypedDict, total=False):
-    """Options of every question that is answered on a page.
+    """Options of every question to a person.
 
     - `key`: its name on the wire and in the journal; made up when absent.
     - `timeout`: seconds until `Expired` is raised.
-    - `because`, `if_declined`: shown in the client and on the page, so that the person knows what depends on it.
+    - `because`, `if_declined`: added to the message, and shown on a page, so that the person knows what depends on it.
     """
 
     key: str | None
@@ -264,18 +258,10 @@ class PageAsks:
 
 
 def _ask_on(page: Page[Any], common: PageOptions, fallback: Any) -> Asking[Any]:
-    require_known(common, PageOptions)
-    require_text("because", common.get("because") or "")
-    require_text("if_declined", common.get("if_declined") or "")
-    require_name("key", common.get("key"))
-    require_timeout(common.get("timeout"))
+    options = ask_options(common, PageOptions, fallback)
     require_text("message", page.message)
-    reasons = [common.get("because"), _if_declined(common.get("if_declined"))]
+    if_declined = common.get("if_declined")
+    reasons = (common.get("because"), f"If you decline: {if_declined}" if if_declined else None)
     why = " ".join(reason for reason in reasons if reason)
     message = f"{page.message}\nWhy: {why}" if why else page.message
-    options = AskOptions(common.get("key"), common.get("timeout"), fallback)
     return PageAsking(PageRequest(page, message, why), options)
-
-
-def _if_declined(sentence: str | None) -> str | None:
-    return f"If you decline: {sentence}" if sentence else None

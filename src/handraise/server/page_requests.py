@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from handraise.errors import Expired, HandraiseError, Mode, SetupError
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
-from handraise.server.asking import Asking, AskOptions, Prepared, Unasked, ask_until_valid
+from handraise.server.asking import Asking, Prepared, Unasked, ask_until_valid
 from handraise.server.client_requests import ClientRequest, Unusable, UrlRequest
+from handraise.server.question_arguments import AskOptions
 from handraise.server.served import LinksRequired, ServedCall, current_call
 from handraise.wire import dump_url_required
 

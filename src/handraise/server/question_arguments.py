@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, NoReturn, TypeVar, get_args, get_origin
 
@@ -42,13 +43,40 @@ _SAMPLING: Final = frozenset(
 """The parameters of `sampling/createMessage` beside the messages and the number of tokens."""
 
 
-def require_known(given: Mapping[str, Any], known: type) -> None:
-    """Refuse an argument that a question does not take."""
-    if given and (unknown := given.keys() - known.__annotations__.keys()):
+class _NoFallback:
+    def __repr__(self) -> str:
+        return "NO_FALLBACK"
+
+
+NO_FALLBACK: Any = _NoFallback()
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How to ask a question, apart from its content."""
+
+    key: str | None = None
+    timeout: float | None = None
+    fallback: Any = NO_FALLBACK
+    session: object = None
+    unsafe_preanswer: bool = False
+
+
+def ask_options(
+    given: Mapping[str, Any], known: type, fallback: Any = NO_FALLBACK, unsafe_preanswer: bool = False
+) -> AskOptions:
+    """The options of a question. One that it does not take, or of a wrong kind, is refused."""
+    if unknown := given.keys() - known.__annotations__.keys():
         raise TypeError(
             f"this question takes no argument {min(unknown)!r}; every one takes "
             f"{', '.join((*known.__annotations__, 'fallback'))}, and help(ask) says what each takes besides"
         )
+    key, timeout = given.get("key"), given.get("timeout")
+    require_text("because", given.get("because") or "")
+    require_text("if_declined", given.get("if_declined") or "")
+    require_name("key", key)
+    require_timeout(timeout)
+    return AskOptions(key, timeout, fallback, given.get("session"), unsafe_preanswer)
 
 
 def require_text(name: str, value: object) -> None:
