@@ -83,23 +83,18 @@ class RequestHandler(Protocol):
 
     def run(self) -> Awaitable[Result]:
         """Run it, once."""
-        ...
 
     def attach(self, request: IncomingRequest, variables: contextvars.Context | None) -> None:
         """Make `request` the live request in the handler's context, session and context variables."""
-        ...
 
     def detach(self) -> None:
         """Release the last request: no request is live, and the handler's notices are dropped."""
-        ...
 
     def refresh(self, variables: contextvars.Context | None) -> None:
         """Set the live request's access token in the running task or thread, which may have an older copy."""
-        ...
 
     async def keep_alive(self, message: str) -> None:
         """Send a progress notice, so that the client's timer does not run out."""
-        ...
 
 
 class IncomingRequest(Protocol):
@@ -116,61 +111,49 @@ class IncomingRequest(Protocol):
     @property
     def person(self) -> Person:
         """The verified caller, else the user of this computer, else an anonymous person for the connection."""
-        ...
 
     @property
     def principal(self) -> str:
         """The person and their OAuth client, which every retry must share."""
-        ...
 
     @property
     def has_token(self) -> bool:
         """Whether the request came with a verified access token, also when the token does not say whose it is."""
-        ...
 
     def identify(self, by: Identify) -> None:
         """Take the person from the author's function, if there is an access token."""
-        ...
 
     @property
     def session_id(self) -> str:
         """The id of the transport's session, or empty."""
-        ...
 
     @property
     def capabilities(self) -> Capabilities:
         """The client's capabilities."""
-        ...
 
     @property
     def client(self) -> ClientName | None:
         """The client's claimed name and version, if any."""
-        ...
 
     @property
     def connection(self) -> dict[str, Any]:
         """A dictionary that lives as long as the connection; a new one for each request without a connection."""
-        ...
 
     def handler(self, *, replay: bool = False) -> RequestHandler:
         """The SDK's handler of this request. For a replay, without the members of a retry."""
-        ...
 
     async def send_request(self, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Send a request to the client on the stream of this request; returns its result.
 
         Raises `RequestFailed` and `ConnectionLost`. A cancellation is sent to the client.
         """
-        ...
 
     async def send_complete(self, elicitation_id: str, *, on_request: bool) -> None:
         """Tell the client that a URL question is finished, on the stream of this request or the connection's own."""
-        ...
 
     @property
     def wants_progress(self) -> bool:
         """Whether the client sent a progress token."""
-        ...
 
 
 class Service(Protocol):
@@ -178,18 +161,15 @@ class Service(Protocol):
 
     async def serve(self, request: IncomingRequest) -> Result:
         """Serve a request that may ask. Raises only exceptions from the adapter's `refusal`."""
-        ...
 
     def meet(self, request: IncomingRequest) -> None:
         """Remember a new session, for questions outside a request."""
-        ...
 
     resumes: bool
     """Whether calls continue after the process has ended, because the store is durable."""
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """While the server runs."""
-        ...
 
 
 class Adapter(Protocol):
@@ -201,50 +181,39 @@ class Adapter(Protocol):
 
     def install(self, service: Service) -> None:
         """Pass every request that may ask to the service, and run the service while the server runs."""
-        ...
 
     def on_notice(self, method: str, heard: Callable[[IncomingRequest | None], None]) -> None:
         """Call a function for every notice of this method; with None if the SDK hides the connection."""
-        ...
 
     def stamp(self, result: dict[str, Any], revision: Revision) -> dict[str, Any]:
         """Our result with the members that the SDK adds to its own results."""
-        ...
 
     def as_tool_error(self, error: HandraiseError) -> HandraiseError:
         """The same error in a form whose sentence the framework shows to the model without reporting a crash."""
-        ...
 
     def as_protocol_error(self, error: HandraiseError, fault: Mapping[str, Any]) -> HandraiseError:
         """The same error in a form that the framework sends as this JSON-RPC error."""
-        ...
 
     def refusal(self, fault: Mapping[str, Any]) -> Exception:
         """An exception that the SDK sends as this JSON-RPC error."""
-        ...
 
     def fault_of(self, error: BaseException) -> dict[str, Any] | None:
         """The JSON-RPC error object of an SDK exception; None for any other exception."""
-        ...
 
     def is_wrapped(self, error: HandraiseError, by: BaseException) -> bool:
         """Whether the framework wrapped this error in an exception of its own."""
-        ...
 
     async def annotations(self, tool: str) -> Mapping[str, Any] | None:
         """A tool's annotations; None when it has none, or is unknown."""
-        ...
 
     async def handler_of(self, method: str, target: str) -> object:
         """The author's function that serves a request; None when it cannot be found."""
-        ...
 
     one_handler: bool
     """Whether one function serves all tools, as on a lowlevel server."""
 
     def add_route(self, path: str, endpoint: Callable[..., Any]) -> bool:
         """Serve a web endpoint beside the server; False if the author must mount it."""
-        ...
 
 
 _PART = 0.001

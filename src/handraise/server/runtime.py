@@ -62,7 +62,6 @@ class Keyed(Protocol):
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret for a purpose of its own, the same for everybody who shares the store."""
-        ...
 
 
 class Runtime:
