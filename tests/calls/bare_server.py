@@ -78,13 +78,13 @@ async def once(call: Call, key: str, step: Callable[[], Any]) -> Any:
     """Do a step that a replay does not do again."""
     journal = call.journal
     assert journal is not None
-    if journal.has_done(key):
-        return journal.result_of(key)
+    if key in journal.steps:
+        return journal.steps[key]
     with call.step(key):
         result = step()
         if inspect.isawaitable(result):
             result = await result
-        await call.write(journal.done(key, result))
+        await call.write(journal.add("once", key, "", result))
     return result
 
 

@@ -162,9 +162,9 @@ class Call(ABC):
                 result = await self.run()
             if self._scope.cancelled_caught:
                 raise asyncio.CancelledError
-        except (
-            BaseException
-        ) as error:  # every error reaches the request that waits, also one that ends the server
+        except asyncio.CancelledError:
+            await self._fail(Withdrawn())
+        except BaseException as error:  # it reaches the request that waits, also if it ends the server
             await self._fail(error)
             if isinstance(error, SystemExit | KeyboardInterrupt):
                 raise
@@ -181,8 +181,6 @@ class Call(ABC):
             await asyncio.wait([self._task], timeout=seconds)
 
     async def _fail(self, error: BaseException) -> None:
-        if isinstance(error, asyncio.CancelledError):
-            error = Withdrawn()
         await self._end(RoundOutcome("error", self._calls.describe(error)), error)
 
     async def _end(self, outcome: RoundOutcome, error: BaseException | None = None) -> None:
@@ -279,13 +277,13 @@ class Call(ABC):
         except Expired:
             await self._require_unanswered()
             if journal is not None:
-                journal.expired(key, pin_of(request))
+                journal.add("expired", key, pin_of(request), None)
             raise
         finally:
             self.close_question(key)
             self._send_if_due()
         if journal is not None:
-            journal.answered(key, pin_of(request), answer)
+            journal.add("answer", key, pin_of(request), answer)
         return answer
 
     async def write(self, entry: JournalEntry) -> None:
@@ -360,10 +358,9 @@ class Call(ABC):
         calls.require_room(before.token)
         requests = {key: question.request for key, question in asked.items()}
         after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), requests)
-        self.id = self.id or after.token[:16]
         record = RoundRecord(
             after.token,
-            self.id,
+            self.identify(),
             after.number,
             self.binding,
             max(question.until for question in asked.values()),

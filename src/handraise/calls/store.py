@@ -29,13 +29,17 @@ class CallBinding(NamedTuple):
     """The server's name, because servers may share a store. The same on all nodes and after a restart."""
 
 
+StepKind: TypeAlias = Literal["answer", "expired", "judged", "once"]
+"""An answer, a question that nobody answered, the author's verdict on an answer, or the result of a `once` step."""
+
+
 class JournalEntry(NamedTuple):
     """One step of the journal, in the order of the handler.
 
     `pin` is the digest of the shown question, so that an answer never counts for another one.
     """
 
-    kind: Literal["answer", "expired", "judged", "once"]
+    kind: StepKind
     key: str
     pin: str
     value: Json

@@ -107,15 +107,15 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
             refuse("step", "a function, with its arguments after it, as in once('pay', pay, amount)", step)
     except UsageError as error:
         raise fitting(error) from None
-    if call.journal is not None and call.journal.has_done(key):
-        return _given(call, key, call.journal.result_of(key))
+    if call.journal is not None and key in call.journal.steps:
+        return _given(call, key, call.journal.steps[key])
     try:
         with call.step(key):
             result = step(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
             call.journal = call.journal or Journal()
-            entry = call.journal.done(key, _given(call, key, result))
+            entry = call.journal.add("once", key, "", _given(call, key, result))
             if call.replays is not None:  # written before the handler continues
                 await call.write(entry)
     except StepNotKept as error:

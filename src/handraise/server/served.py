@@ -312,13 +312,13 @@ class ServedCall(Call):
         if (known := self.journal.verdict(pin)) is not None:
             return known.value  # type: ignore[no-any-return]
         reason = await verdict()
-        await self.write(self.journal.judged(pin, reason))
+        await self.write(self.journal.add("judged", "", pin, reason))
         return reason
 
     async def keep_answer(self, key: str, request: Mapping[str, Any], answer: Any) -> None:
         """Keep an answer that came with the call, for a replay."""
         if self.replays is not None and self.journal is not None:
-            await self.write(self.journal.answered(key, pin_of(request), answer))
+            await self.write(self.journal.add("answer", key, pin_of(request), answer))
 
 
 CURRENT: ContextVar[ServedCall | None] = ContextVar("handraise_call", default=None)
