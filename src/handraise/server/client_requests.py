@@ -61,6 +61,8 @@ class ClientRequest(Generic[R_co]):
     """The question to a person; None for a request that no person answers."""
     wait: bool = False
     """Whether accepting it leads to a browser flow, and its end is awaited."""
+    known: R_co | None = None
+    """Its result, if that is known without asking."""
 
     @property
     def content(self) -> object:
@@ -73,8 +75,8 @@ class ClientRequest(Generic[R_co]):
         """The input request; `again` says why the last answer was unusable."""
         raise NotImplementedError
 
-    async def begin(self, call: ServedCall, timeout: float) -> Self:
-        """The request for this call."""
+    async def begin(self, call: ServedCall, key: str, timeout: float) -> Self:
+        """Do the slow work before it can be sent, once; returns the request to send."""
         return self
 
     async def read(self, raw: Any, call: ServedCall) -> R_co | Unusable:
@@ -168,7 +170,7 @@ class UrlRequest(ClientRequest[Accepted[None] | Declined | Cancelled]):
         """Refuse an invalid link when the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
 
-    async def known(self, call: ServedCall) -> UrlRequest:
+    async def remembered(self, call: ServedCall) -> UrlRequest:
         """The same link with the id that this person got for it before.
 
         Elicitation ids are random, so the flows remember which one was given out.
@@ -191,8 +193,8 @@ class UrlRequest(ClientRequest[Accepted[None] | Declined | Cancelled]):
     def _named(self, elicitation_id: str | None) -> UrlRequest:
         return replace(self, question=replace(self.question, elicitation_id=elicitation_id))
 
-    async def begin(self, call: ServedCall, timeout: float) -> UrlRequest:
-        if self.deadline:
+    async def begin(self, call: ServedCall, key: str, timeout: float) -> UrlRequest:
+        if self.deadline or not call.can("url"):
             return self
         chosen = str(self.identified(call).question.elicitation_id)
         chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)

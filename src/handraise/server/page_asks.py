@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 from handraise.forms import Form
 from handraise.questions import Answer, Fallback
 from handraise.server.asking import Asking
-from handraise.server.page_requests import PageAsking, PageRequest
+from handraise.server.page_requests import PageRequest
 from handraise.server.question_arguments import NO_FALLBACK, ask_options, require_callable, require_text
 from handraise.server.served import fits_call
 from handraise.vault import Secret
@@ -264,4 +264,4 @@ def _ask_on(page: Page[Any], common: PageOptions, fallback: Any) -> Asking[Any]:
     reasons = (common.get("because"), f"If you decline: {if_declined}" if if_declined else None)
     why = " ".join(reason for reason in reasons if reason)
     message = f"{page.message}\nWhy: {why}" if why else page.message
-    return PageAsking(PageRequest(page, message, why), options)
+    return Asking(PageRequest(page, message, why), options)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from handraise.errors import Expired, HandraiseError, Mode, SetupError
+from handraise.errors import Expired, HandraiseError, Mode
 from handraise.questions import Accepted, Answer, Cancelled, Declined, UrlQuestion
 from handraise.revisions import Revision
-from handraise.server.asking import Asking, Prepared, Unasked, ask_until_valid
+from handraise.server.asking import Prepared, Unasked, ask_until_valid
 from handraise.server.client_requests import ClientRequest, Unusable, UrlRequest
-from handraise.server.question_arguments import AskOptions
+from handraise.server.question_arguments import AskOptions, OutgoingRequest
 from handraise.server.served import LinksRequired, ServedCall, current_call
 from handraise.wire import dump_url_required
 
 if TYPE_CHECKING:
     from handraise.pages import Page, Visit
 
-
-logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -38,32 +34,27 @@ class PageRequest(ClientRequest[Answer[R]]):
     page: Page[R]
     message: str
     why: str = ""
-    key: str = ""
     visit: Visit | None = None
     link: UrlRequest | None = None
     question: UrlQuestion | None = None
     """None before the page has a link."""
     wait: bool = True
+    known: Accepted[R] | None = None
 
     @property
     def content(self) -> object:
         return [self.page.title, self.page.service]
 
-    async def recall(self, call: ServedCall) -> Accepted[R] | None:
-        """The contents of the vault for this person."""
-        found = await call.runtime.pages.recall(call.person, self.page)
-        return None if found is None else Accepted(found)
-
     def require_askable(self) -> None:
         """No-op: our own link is valid."""
 
-    async def known(self, call: ServedCall) -> PageRequest[R]:
+    async def remembered(self, call: ServedCall) -> PageRequest[R]:
         """The same page: its visits are found by its fields."""
         return self
 
     async def is_finished(self, call: ServedCall) -> bool:
         """Whether the person has finished it before. A refusal on the page ends the call, once."""
-        if await self.recall(call) is not None:
+        if await call.runtime.pages.recall(call.person, self.page) is not None:
             return True
         visits = call.runtime.pages.visits
         last = visits.last(self._required_key(call), call.person)
@@ -77,13 +68,19 @@ class PageRequest(ClientRequest[Answer[R]]):
         """A key that is the same in every call, because the client calls again when the page is finished."""
         return f"required {call.method} {call.params.get('name', '')} {self.content}"
 
-    async def begin(self, call: ServedCall, timeout: float) -> PageRequest[R]:
-        if self.visit is not None:
+    async def begin(self, call: ServedCall, key: str, timeout: float) -> PageRequest[R]:
+        """The contents of the vault, or the page with its link. Without a key, it is a required page."""
+        if self.visit is not None or self.known is not None:
             return self
-        key = self.key or self._required_key(call)
-        visit, url = await call.runtime.pages.open(call, self.page, self.why, key, timeout)
+        pages = call.runtime.pages
+        if key and (found := await pages.recall(call.person, self.page)) is not None:
+            return replace(self, known=Accepted(found))
+        if not call.can("url"):
+            return self
+        key = f"{call.method} {key}" if key else self._required_key(call)
+        visit, url = await pages.open(call, self.page, self.why, key, timeout)
         message = self.message if visit.code is None else f"{self.message}\n\n{_CODE.format(visit.code)}"
-        link = await UrlRequest(UrlQuestion(message, url, visit.elicitation_id)).begin(call, timeout)
+        link = await UrlRequest(UrlQuestion(message, url, visit.elicitation_id)).begin(call, "", timeout)
         return replace(self, visit=visit, link=link, question=link.question)
 
     def dump(
@@ -110,68 +107,19 @@ class PageRequest(ClientRequest[Answer[R]]):
         return self.visit, self.link
 
 
-class PageAsking(Asking[R]):
-    """A question on a page, unless the vault has the answer."""
-
-    __slots__ = ("_dumped", "_has_link")
-
-    def __init__(self, request: PageRequest[Any], options: AskOptions) -> None:
-        super().__init__(request, options)
-        self._dumped: dict[str, Any] = {}
-        self._has_link = asyncio.Event()
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """The input request, empty until the page has a link."""
-        return self._dumped
-
-    @property
-    def coming(self) -> tuple[asyncio.Event, ...]:
-        return (self._has_link,)
-
-    async def asked(self) -> R:
-        return await (await self.begun(None))()
-
-    async def begun(self, name: str | None) -> Callable[[], Coroutine[Any, Any, R]]:
-        self.use()
-        call, request, options = self.call(), self._request, self._options
-        assert isinstance(request, PageRequest)
-        # Numbered even if nothing is asked, so that later questions keep their ids in a replay.
-        key = options.key or name or call.next_key(request.content)
-        try:
-            async with call.at_question():
-                if (known := await request.recall(call)) is not None:
-                    return partial(_given, known)
-                asked = replace(request, key=f"{call.method} {key}")
-                if call.can("url"):  # begun here, so that the ledger knows the link
-                    asked = await asked.begin(call, options.timeout or call.runtime.options.timeout)
-                    self._dumped.update(asked.dump(call.revision))
-        except HandraiseError as error:
-            if isinstance(error, SetupError):
-                logger.error("%s", error.reason)  # the client gets one constant sentence, which says less
-            raise call.raisable(error) from error.__cause__
-        self._has_link.set()
-        return partial(ask_until_valid, call, asked, replace(options, key=key))
-
-
-async def _given(answer: Any) -> Any:
-    return answer
-
-
 Required = UrlRequest | PageRequest[Any]
 
 
 class Requirement(Unasked):
     """Pages and links that a call requires. Awaiting it returns when the person has finished all of them."""
 
-    __slots__ = ("_begun", "_links", "_request", "_timeout")
+    __slots__ = ("_links", "_outgoing", "_timeout")
 
     def __init__(self, links: Sequence[Required], timeout: float | None) -> None:
         self._used = False
         self._links = links
         self._timeout = timeout
-        self._request: dict[str, Any] = {}
-        self._begun = asyncio.Event()
+        self._outgoing = OutgoingRequest()
 
     def __await__(self) -> Generator[Any, None, None]:
         self.use()
@@ -181,7 +129,7 @@ class Requirement(Unasked):
         """Ask for missing pages without waiting. Await the result to wait."""
         self.use()
         call = current_call()
-        return Prepared(call, self._request, self._finished(call), (self._begun,))
+        return Prepared(call, self._outgoing.request, self._finished(call), [self._outgoing])
 
     async def _finished(self, call: ServedCall) -> None:
         """Return when every link is finished; before 2026-07-28 end the call with -32042 instead of waiting."""
@@ -200,13 +148,12 @@ class Requirement(Unasked):
 
     async def _listed(self, call: ServedCall, missing: Sequence[Required], limit: float) -> dict[str, Any]:
         """The data of the error. The client gets a notice for each finished link."""
-        begun = [(await link.begin(call, limit)).question for link in missing]
+        begun = [(await link.begin(call, "", limit)).question for link in missing]
         for question in begun:
             assert question is not None
             await call.channel.announce(str(question.elicitation_id), time.monotonic() + limit)
-        self._request.update(dump_url_required(question for question in begun if question is not None))
-        self._begun.set()
-        return self._request
+        self._outgoing.fill(dump_url_required(question for question in begun if question is not None))
+        return self._outgoing.request
 
     async def _keyed(
         self, call: ServedCall, missing: Sequence[Required], limit: float
@@ -214,9 +161,8 @@ class Requirement(Unasked):
         """The links of one round, by key."""
         keyed: dict[str, Required] = {}
         for link in missing:
-            keyed[call.next_key(link.content)] = await link.begin(call, limit)
-        self._request.update({key: link.dump(call.revision) for key, link in keyed.items()})
-        self._begun.set()
+            keyed[call.next_key(link.content)] = await link.begin(call, "", limit)
+        self._outgoing.fill({key: link.dump(call.revision) for key, link in keyed.items()})
         return keyed
 
 
@@ -233,7 +179,7 @@ async def _finish(call: ServedCall, link: Required, options: AskOptions) -> None
 
 async def _missing(call: ServedCall, links: Sequence[Required]) -> list[Required]:
     """The links that the person has not finished, if they can be asked for."""
-    known = [await link.known(call) for link in links]
+    known = [await link.remembered(call) for link in links]
     missing = [link for link in known if not await link.is_finished(call)]
     if missing:
         call.require_mode("url")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,20 @@ class _NoFallback:
 NO_FALLBACK: Any = _NoFallback()
 
 
+class OutgoingRequest:
+    """The input request of a question that is sent early."""
+
+    def __init__(self) -> None:
+        self.request: dict[str, Any] = {}
+        """Empty while a page has no link, or if nobody can be asked."""
+        self.is_known = asyncio.Event()
+
+    def fill(self, request: Mapping[str, Any]) -> None:
+        """The request is known now."""
+        self.request.update(request)
+        self.is_known.set()
+
+
 @dataclass(frozen=True, slots=True)
 class AskOptions:
     """How to ask a question, apart from its content."""
@@ -60,6 +75,7 @@ class AskOptions:
     fallback: Any = NO_FALLBACK
     session: object = None
     unsafe_preanswer: bool = False
+    outgoing: OutgoingRequest | None = None
 
 
 def ask_options(

@@ -95,7 +95,8 @@ class QuestionRecord:
     def __init__(self, recorder: Recorder, call: ServedCall, request: ClientRequest[Any]) -> None:
         self._recorder = recorder
         self._call = call
-        self._request = request
+        self.request = request
+        """The request to the client. A page's is replaced when it has a link."""
         self._key = ""
         self._trail: Trail | None = None
         """Its events, once it is about to be sent."""
@@ -108,10 +109,10 @@ class QuestionRecord:
         self.sent: bool = False
         """Whether it was asked here, not by a process that is gone."""
 
-    def sending(self, key: str, request: ClientRequest[Any], wire: Mapping[str, Any]) -> None:
+    def sending(self, key: str, wire: Mapping[str, Any]) -> None:
         """The question is about to be sent."""
-        self._key, self._request = key, request
-        question = request.question
+        self._key = key
+        question = self.request.question
         if question is None or (self._trail is not None and question.mode == "url"):
             return
         call = self._call
@@ -159,12 +160,12 @@ class QuestionRecord:
             if result.counts:  # the reasons are not recorded: they may repeat the answer
                 failed = self._trail.failed("the answer could not be used")
                 await self._write(self._trail, failed, used=False)
-        elif isinstance(result, Accepted) and self._request.mode == "url" and self._request.wait:
+        elif isinstance(result, Accepted) and self.request.mode == "url" and self.request.wait:
             await self._recorder.write(self._trail.completed())
 
     async def preanswered(self, raw: Any) -> None:
         """A valid answer came with the call."""
-        if (question := self._request.question) is None:
+        if (question := self.request.question) is None:
             return
         trail = self._new_trail(question)
         why = "it came with the call and was never shown"
@@ -194,7 +195,7 @@ class QuestionRecord:
             await self._recorder.write(record)
 
     def _end_by(self, error: HandraiseError, fell_back: bool) -> Record | None:
-        question = self._request.question
+        question = self.request.question
         if question is None or self._call.is_elsewhere:
             return None
         is_told = self._trail is not None and (
@@ -225,7 +226,7 @@ class QuestionRecord:
     @property
     def _confirms(self) -> str | None:
         """The one field of a confirmation."""
-        question = self._request.question
+        question = self.request.question
         return question.confirms if isinstance(question, FormQuestion) else None
 
     async def _write(self, trail: Trail, *records: Record, used: bool) -> None:
