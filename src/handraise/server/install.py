@@ -29,7 +29,6 @@ S = TypeVar("S")
 
 _MEMORY_TIMEOUT = 300.0
 _STORE_TIMEOUT = 3 * 86_400.0
-_PUBLIC = "https://mcp.example.com"
 
 
 class Handraise:
@@ -94,15 +93,21 @@ class Handraise:
             store = named_store(store, keys=keys)
         elif keys is not None:
             raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
-        self.store: Store = MemoryStore() if store is None else require_store(store)
+        self.store: Store = MemoryStore() if store is None else store
+        _require("store", _is_store(self.store), f"a path, {DATABASE_URLS} or a Store", store)
         if timeout is None:
             timeout = _STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT
         if public_url is not None:
-            public_url = require_public_url(require_text("public_url", public_url, _PUBLIC))
-        if person is not None and not callable(person):
-            raise SetupError(
-                f"person takes a function from an access token to (issuer, subject), not {person!r}"
-            )
+            _require("public_url", _is_text(public_url), "text like https://mcp.example.com", public_url)
+            public_url = require_public_url(public_url)
+        if pages is not None:
+            from handraise.pages import Pages
+
+            _require("pages", isinstance(pages, Pages), "handraise.pages.Pages(…)", pages)
+        takes_token = person is None or callable(person)
+        _require("person", takes_token, "a function from an access token to (issuer, subject)", person)
+        _require("resume", resume in ("park", "replay"), "'park' or 'replay'", resume)
+        _require("limits", isinstance(limits, Limits), "handraise.forms.Limits(…)", limits)
         self._options = ServerOptions(
             store=self.store,
             own_store=own_store,
@@ -110,17 +115,17 @@ class Handraise:
                 linger=require_seconds("linger", linger, zero=True),
                 retry_window=require_seconds("retry_window", retry_window),
                 max_parked=require_count("max_parked", max_parked, least=1),
-                forget_handlers=require_one_of("resume", resume, "park", "replay") == "replay",
+                forget_handlers=resume == "replay",
             ),
             timeout=require_seconds("timeout", timeout),
             hold=require_seconds("hold", hold),
             keep_awake=require_seconds("keep_awake", keep_awake),
             max_questions=require_count("max_questions", max_questions, least=1),
             max_reasks=require_count("max_reasks", max_reasks, least=0),
-            size=_require_limits(limits),
+            size=limits,
             identify=person,
             public_url=public_url,
-            pages=None if pages is None else _require_pages(pages),
+            pages=pages,
         )
         self._ledger, self._own_ledger = _ledger(ledger, self.store)
 
@@ -155,20 +160,6 @@ _INSTALLED: weakref.WeakKeyDictionary[object, Runtime] = weakref.WeakKeyDictiona
 """The runtime of each server that Handraise is installed in."""
 
 
-def _require_limits(given: Limits) -> Limits:
-    if not isinstance(given, Limits):
-        raise SetupError(f"limits takes handraise.forms.Limits(…), not {given!r}")
-    return given
-
-
-def _require_pages(given: Pages) -> Pages:
-    from handraise.pages import Pages
-
-    if not isinstance(given, Pages):
-        raise SetupError(f"pages takes handraise.pages.Pages(…), not {given!r}")
-    return given
-
-
 def _ledger(
     wanted: Ledger | str | os.PathLike[str] | bool | None, store: Store
 ) -> tuple[Ledger | None, bool]:
@@ -185,11 +176,16 @@ def _ledger(
         return wanted, False
     if isinstance(wanted, str | os.PathLike):
         return Ledger.at(wanted), True
-    if wanted is not True and wanted is not None:
-        raise SetupError(f"ledger takes a path, {DATABASE_URLS}, a Ledger, True or False, not {wanted!r}")
+    is_switch = wanted is True or wanted is None
+    _require("ledger", is_switch, f"a path, {DATABASE_URLS}, a Ledger, True or False", wanted)
     if store.durable and not named:
         return Ledger.of(store), False
     return Ledger.at(ledger_place()), True
+
+
+def _require(name: str, fits: bool, allowed: str, value: object) -> None:
+    if not fits:
+        raise SetupError(f"{name} takes {allowed}, not {value!r}")
 
 
 def require_seconds(name: str, value: object, *, zero: bool = False) -> float:
@@ -206,25 +202,12 @@ def require_count(name: str, value: object, *, least: int) -> int:
     raise SetupError(f"{name} takes a whole number from {least} on, not {value!r}")
 
 
-def require_one_of(name: str, value: object, *known: str) -> str:
-    """One of a few words."""
-    if isinstance(value, str) and value in known:
-        return value
-    raise SetupError(f"{name} takes {' or '.join(map(repr, known))}, not {value!r}")
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
-def require_text(name: str, value: object, example: str) -> str:
-    """Text that is not empty."""
-    if isinstance(value, str) and value:
-        return value
-    raise SetupError(f"{name} takes text like {example}, not {value!r}")
-
-
-def require_store(value: object) -> Store:
-    """A store that somebody made."""
-    if callable(getattr(value, "open_round", None)) and hasattr(value, "durable"):
-        return value  # type: ignore[return-value]
-    raise SetupError(f"store takes a path, {DATABASE_URLS} or a Store, not {value!r}")
+def _is_store(value: object) -> bool:
+    return callable(getattr(value, "open_round", None)) and hasattr(value, "durable")
 
 
 def _is_number(value: object) -> TypeGuard[float]:
