@@ -157,7 +157,9 @@ async def test_an_answer_that_another_process_can_go_on_with_is_not_ambiguous(pa
 
     def made(store: Any, ledger: Any) -> MCPServer:
         handraise = Handraise(store=store, ledger=ledger)
-        handraise._limits = dataclasses.replace(handraise._limits, lease=0.05)
+        options = handraise._options
+        calls = dataclasses.replace(options.calls, lease=0.05)
+        handraise._options = dataclasses.replace(options, calls=calls)
         server = handraise.install(MCPServer("shop"))
 
         @server.tool()

@@ -18,7 +18,6 @@ from fastmcp.tools.tool import ToolResult
 from mcp.server.lowlevel.server import request_ctx
 from mcp.shared.exceptions import McpError, UrlElicitationRequiredError
 from mcp.types import URL_ELICITATION_REQUIRED, CallToolResult
-from pydantic_core import to_jsonable_python
 
 from handraise.sdk import private
 from handraise.sdk.adapter import Service, without_made_up_part
@@ -44,14 +43,10 @@ class FastMcp2Adapter(Mcp1Adapter):
             await self._put_guards_in_place()
             self._mounted = True
 
-    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        found = await self._fast.get_tool(tool)
-        if found is None or found.annotations is None:
-            return None
-        plain: dict[str, Any] = to_jsonable_python(found.annotations, by_alias=True, exclude_none=True)
-        return plain
+    async def registered(self, tool: str) -> object:
+        return await self._fast.get_tool(tool)
 
-    async def _tools(self) -> list[Any]:
+    async def tools(self) -> list[Any]:
         if hasattr(self._fast, "local_provider"):
             found = list(await self._fast.local_provider.list_tools())
             servers = [private.mounted_server(provider) for provider in self._fast.providers]
@@ -60,7 +55,7 @@ class FastMcp2Adapter(Mcp1Adapter):
             servers = private.mounted_servers(self._fast)
         for server in servers:
             if server is not None:
-                found += await type(self)(server)._tools()
+                found += await type(self)(server).tools()
         return found
 
 

@@ -34,7 +34,6 @@ from mcp_types import (
     ReadResourceResult,
     TextResourceContents,
 )
-from pydantic_core import to_jsonable_python
 
 from handraise.errors import HandraiseError, sentence
 from handraise.sdk import private
@@ -73,12 +72,8 @@ class FastMcp4Adapter(Mcp2Adapter):
     def request(self, ctx: Context, call_next: CallNext) -> Mcp2Request:
         return _Request(ctx, call_next)
 
-    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        found = await self._fast.get_tool(tool)
-        if found is None or found.annotations is None:
-            return None
-        plain: dict[str, Any] = to_jsonable_python(found.annotations, by_alias=True, exclude_none=True)
-        return plain
+    async def registered(self, tool: str) -> object:
+        return await self._fast.get_tool(tool)
 
     async def handler_of(self, method: str, target: str) -> object:
         found: Any
@@ -92,7 +87,7 @@ class FastMcp4Adapter(Mcp2Adapter):
             found = await self._fast.get_resource(target) or await self._fast.get_resource_template(target)
         return getattr(found, "fn", None)
 
-    async def _tools(self) -> list[Any]:
+    async def tools(self) -> list[Any]:
         return await _own_tools(self._fast)
 
     async def start_mounted(self) -> None:

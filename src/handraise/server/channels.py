@@ -200,7 +200,7 @@ class _Link:
 @asynccontextmanager
 async def kept_alive(served: ServedCall, message: str = _WAITING) -> AsyncIterator[None]:
     """Send progress with the caller's token, so that the client's timer does not run out while a person thinks."""
-    if not served.request.wants_progress:
+    if served.request.progress_token is None:
         yield
         return
     ticking = begin_task(_tick(served, message))

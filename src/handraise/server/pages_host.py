@@ -133,7 +133,7 @@ class PageHost:
         if self._public_url is None:
             raise SetupError('Pages of a server on HTTP need its address: Handraise(public_url="https://…").')
         signs_in = self._options.sign_in is not None
-        if person.how == "anonymous" and call.request.has_token:
+        if person.how == "anonymous" and call.request.token is not None:
             raise SetupError(
                 "A page is for a person, and the access token of this call does not say whose it is. Found mcp "
                 f"{release_of('mcp')}; AccessToken.subject needs mcp 1.28 or newer. Have your verifier set subject, or "
