@@ -66,22 +66,11 @@ class MountedMiddleware2(Middleware):
         self._adapter, self._service = adapter, service
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
-        """Serve a call of a tool."""
-        return await self._serve("tools/call", context, call_next)
-
-    async def on_get_prompt(self, context: Any, call_next: Any) -> Any:
-        """Serve a prompt."""
-        return await self._serve("prompts/get", context, call_next)
-
-    async def on_read_resource(self, context: Any, call_next: Any) -> Any:
-        """Serve a resource."""
-        return await self._serve("resources/read", context, call_next)
-
-    async def _serve(self, method: str, context: Any, call_next: Any) -> Any:
+        """Serve a request that may ask."""
         ctx = request_ctx.get(None)
         if ctx is None or isinstance(ctx.session, ReportingSession):  # no client, or served already
             return await call_next(context)
-        request = _MountedRequest(ctx, method, context, call_next)
+        request = _MountedRequest(ctx, context, call_next)
         self._service.meet(request)
         await self._adapter.start_mounted()
         async with self._service.running():
@@ -91,6 +80,8 @@ class MountedMiddleware2(Middleware):
                 if error.error.code == URL_ELICITATION_REQUIRED:
                     raise _LinksRequired.from_error(error.error) from error
                 raise ToolError(error.error.message) from error
+
+    on_get_prompt = on_read_resource = on_call_tool
 
 
 class _LinksRequired(UrlElicitationRequiredError, ToolError):
@@ -107,11 +98,11 @@ class _Message:
 class _MountedRequest(Mcp1Request):
     """A request to a mounted server, with the names that it has there."""
 
-    def __init__(self, ctx: Any, method: str, context: Any, call_next: Any) -> None:
+    def __init__(self, ctx: Any, context: Any, call_next: Any) -> None:
         async def handle(_request: Any) -> Any:
             return await call_next(context)
 
-        super().__init__(ctx, method, _Message(context.message), handle)
+        super().__init__(ctx, context.method, _Message(context.message), handle)
 
     def dump(self, result: Any) -> dict[str, Any]:
         return {}  # unused: a handler's error is an exception

@@ -146,20 +146,7 @@ class MountedMiddleware4(Middleware):
         self._service = service
 
     async def on_call_tool(self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]) -> Any:
-        """Serve a call of a tool."""
-        return await self._serve(context, call_next)
-
-    async def on_get_prompt(self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]) -> Any:
-        """Serve a prompt."""
-        return await self._serve(context, call_next)
-
-    async def on_read_resource(
-        self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]
-    ) -> Any:
-        """Serve a resource."""
-        return await self._serve(context, call_next)
-
-    async def _serve(self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]) -> Any:
+        """Serve a request that may ask."""
         wrapper = fastmcp_request_ctx.get()
         if wrapper is None or isinstance(wrapper.session, LiveSession):  # no client, or served already
             return await call_next(context)
@@ -175,6 +162,8 @@ class MountedMiddleware4(Middleware):
             if error.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:  # the only code that FastMCP passes on
                 raise
             raise _ProtocolError(error.error.code, error.error.message, error.error.data) from error
+
+    on_get_prompt = on_read_resource = on_call_tool
 
 
 class _MountedRequest(_Request):
