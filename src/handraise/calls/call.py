@@ -398,7 +398,7 @@ class Call(ABC):
             await calls.store.settle(before.token, outcome, until=calls.expiry())
         except StoreError as failure:  # the question is out all the same
             logger.error("the outcome of a round could not be kept; it is tried again: %s", failure)
-            calls.settle_later(before.token, outcome)
+            calls.spawn(calls.settle_at_last(before.token, outcome))
         except BaseException:
             calls.live.pop(before.token, None)
             raise
@@ -498,18 +498,14 @@ class Call(ABC):
             self._kept_until = max(question.until for question in waiting)
         self.leave(at_work=not self._steps)
 
-    def _abandoned(self, round_: Round) -> None:
+    def _abandoned(self, round_: Round, has_lingered: bool = False) -> None:
         """A request stopped waiting. If an answer was used, the call lingers for the same retry to come again."""
         if round_.waiters or round_ is not self.current or self.state == "over":
             return
-        if round_.number == 0:
+        if round_.number == 0 or has_lingered:
             self.leave()
         else:
-            call_later(self._calls.limits.linger, self._leave_if_alone, round_)
-
-    def _leave_if_alone(self, round_: Round) -> None:
-        if round_ is self.current and not round_.waiters and self.state != "over":
-            self.leave()
+            call_later(self._calls.limits.linger, self._abandoned, round_, True)
 
     def leave(self, *, at_work: bool = True) -> None:
         """The client left: withdraw the questions of the call, or cancel it if it is `at_work`."""

@@ -205,7 +205,9 @@ class Calls:
         if (live := self.live.get(token)) is not None:
             return live
         if not may:
-            kind = Ambiguous if used or _has_acted(record) else NotReplayable
+            # Did the handler get answers before this round, or finish a step?
+            has_acted = record.number > 1 or any(entry.kind == "once" for entry in record.journal)
+            kind = Ambiguous if used or has_acted else NotReplayable
             error = kind(f"{record.binding.method} {record.binding.target} may not run again")
             lost, events = RoundOutcome("error", self.describe(error)), retry.record_lost(record)
             await self.store.settle(token, lost, until=self.expiry(), ends=record.call_id, events=events)
@@ -260,11 +262,8 @@ class Calls:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def settle_later(self, token: str, outcome: RoundOutcome) -> None:
+    async def settle_at_last(self, token: str, outcome: RoundOutcome) -> None:
         """Store the outcome of a round once the store is reachable. Until then the same retry gets it from memory."""
-        self.spawn(self._settle_at_last(token, outcome))
-
-    async def _settle_at_last(self, token: str, outcome: RoundOutcome) -> None:
         try:
             while True:
                 await asyncio.sleep(_RETRY_AFTER)
@@ -333,11 +332,6 @@ class Calls:
     async def _join(self, calls: set[Call], seconds: float | None) -> None:
         if calls:
             await asyncio.gather(*(call.join(seconds) for call in list(calls)))
-
-
-def _has_acted(record: RoundRecord) -> bool:
-    """Whether the handler got answers before this round, or has finished a step."""
-    return record.number > 1 or any(entry.kind == "once" for entry in record.journal)
 
 
 def _reply(outcome: RoundOutcome) -> Json:

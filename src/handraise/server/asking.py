@@ -351,7 +351,7 @@ async def _ask(
     while True:
         wire = request.dump(call.revision, timeout, again)
         if record is not None:
-            record.sending(key, wire)
+            await record.sending(key, wire)
         asked_at = time.monotonic()
         with person_time():
             raw = await call.channel.exchange(key, wire, timeout)
@@ -369,20 +369,16 @@ async def _ask(
         if record is not None:
             await record.read(result)
         if not isinstance(result, Unusable):
-            return _timed(result, time.monotonic() - asked_at)
+            seconds = time.monotonic() - asked_at
+            if isinstance(result, Declined | Cancelled) and seconds < FASTER_THAN_READING:
+                return replace(result, seconds=seconds)
+            return result
         again = result
         if result.counts:
             if tries == 0:
                 raise UnusableAnswer("; ".join(result.reasons))
             tries -= 1
             call.count()
-
-
-def _timed(result: Any, seconds: float) -> Any:
-    """Note the time on a decline or cancel that came faster than a person reads."""
-    if isinstance(result, Declined | Cancelled) and seconds < FASTER_THAN_READING:
-        return replace(result, seconds=seconds)
-    return result
 
 
 async def _given_before(call: ServedCall, key: str, request: ClientRequest[Any], record: Any) -> Any:

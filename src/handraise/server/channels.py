@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from handraise.calls.call import begin_task
-from handraise.calls.rounds import OpenQuestion, pin_of
+from handraise.calls.rounds import OpenQuestion
 from handraise.errors import Failed, Mode, NotSupported, UsageError, Withdrawn
 from handraise.sdk.adapter import ConnectionLost, RequestFailed
 from handraise.server.flows import Notice
@@ -52,6 +52,14 @@ class Channel:
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         """Wait until a URL question is finished in the browser, as long as the revision allows."""
+        served = self._served
+        with person_time():
+            async with kept_alive(served, _IN_BROWSER):
+                return await served.unless_left(
+                    self._wait_for_end(elicitation_id, deadline - time.monotonic())
+                )
+
+    async def _wait_for_end(self, elicitation_id: str, seconds: float) -> bool:
         raise NotImplementedError
 
     async def announce(self, elicitation_id: str, deadline: float) -> None:
@@ -75,12 +83,7 @@ class RoundChannel(Channel):
     """
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        served, recorder = self._served, self._served.runtime.recorder
-        journal = served.journal
-        is_known = journal is not None and journal.remembers(key, pin_of(request))
-        if recorder is not None and not recorder.shares and not is_known:
-            await recorder.asked(served, key)
-        return await served.ask_in_round(key, request, timeout)
+        return await self._served.ask_in_round(key, request, timeout)
 
     async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
         """In tasks of their own: questions that are asked in the same turn of the event loop share a round."""
@@ -92,14 +95,12 @@ class RoundChannel(Channel):
             for task in tasks:
                 task.cancel()
 
-    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+    async def _wait_for_end(self, elicitation_id: str, seconds: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent. Then the question is shown again.
-        served = self._served
-        seconds = min(served.runtime.options.hold, deadline - time.monotonic())
-        with person_time():
-            async with kept_alive(served, _IN_BROWSER):
-                work = served.runtime.flows.wait(elicitation_id, served.person, seconds)
-                return await served.unless_left(work)
+        runtime = self._served.runtime
+        return await runtime.flows.wait(
+            elicitation_id, self._served.person, min(runtime.options.hold, seconds)
+        )
 
 
 class LiveChannel(Channel):
@@ -112,9 +113,7 @@ class LiveChannel(Channel):
         self._sent = 0
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        served, recorder = self._served, self._served.runtime.recorder
-        if recorder is not None:
-            await recorder.asked(served, key)
+        served = self._served
         question = served.open_question(key, request, timeout)
         sending = self._send(key, request)
         sending.add_done_callback(partial(_settle, question, request))
@@ -148,14 +147,10 @@ class LiveChannel(Channel):
         """One after the other: a client shows one dialog at a time."""
         return [await (await begin())() for begin in begins]
 
-    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+    async def _wait_for_end(self, elicitation_id: str, seconds: float) -> bool:
         served = self._served
         notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
-        with person_time():
-            async with kept_alive(served, _IN_BROWSER):
-                seconds = deadline - time.monotonic()
-                work = served.runtime.flows.wait(elicitation_id, served.person, seconds, notice)
-                return await served.unless_left(work)
+        return await served.runtime.flows.wait(elicitation_id, served.person, seconds, notice)
 
     async def announce(self, elicitation_id: str, deadline: float) -> None:
         served = self._served

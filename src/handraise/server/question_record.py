@@ -109,14 +109,21 @@ class QuestionRecord:
         self.sent: bool = False
         """Whether it was asked here, not by a process that is gone."""
 
-    def sending(self, key: str, wire: Mapping[str, Any]) -> None:
-        """The question is about to be sent."""
-        self._key = key
-        question = self.request.question
-        if question is None or (self._trail is not None and question.mode == "url"):
+    async def sending(self, key: str, wire: Mapping[str, Any]) -> None:
+        """The question is about to be sent. Unless it commits with its round, this is written now."""
+        question, call, shown = self.request.question, self._call, pin_of(wire)
+        if question is None:
             return
-        call = self._call
-        before, shown = call.recordings.get(key), pin_of(wire)
+        self._key = key
+        if self._trail is None or question.mode != "url":
+            self._begin(question, wire, shown)
+        is_known = call.journal is not None and call.journal.remembers(key, shown)
+        if not call.revision.modern or not (self._recorder.shares or is_known):
+            await self._recorder.ledger.record(self.asked())
+
+    def _begin(self, question: Question, wire: Mapping[str, Any], shown: str) -> None:
+        call, key = self._call, self._key
+        before = call.recordings.get(key)
         again = before is not None and question.mode == "url" and before._shown == shown
         self._number = 0 if before is None else before._number + (not again)
         id_ = question_id(call.identify(), key, self._number) if call.revision.modern else None

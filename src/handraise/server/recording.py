@@ -80,11 +80,6 @@ class Recorder:
         """The record of a question that is about to be asked."""
         return QuestionRecord(self, call, request)
 
-    async def asked(self, call: ServedCall, key: str) -> None:
-        """Record a question that goes to the client without a round."""
-        if (recording := call.recordings.get(key)) is not None:
-            await self.ledger.record(recording.asked())
-
     def left(self, trail: Trail, call: ServedCall) -> None:
         """Record that a handler was ended at its question, to be replayed with the answer."""
         self._left[trail.question] = trail, call.answered
