@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
 from handraise.forms import ANSWER, Form, Integer, Number, Text
 from handraise.forms.formats import AskedFormat
@@ -75,6 +75,58 @@ class CommonOptions(PageOptions, total=False):
     session: object
 
 
+class FormOptions(CommonOptions, Generic[T], total=False):
+    """The options of `ask(message, form)`."""
+
+    check: Callable[[T], Any] | None
+    unsafe_preanswer: bool
+
+
+class ConfirmOptions(CommonOptions, total=False):
+    """The options of `ask.confirm`."""
+
+    yes: str | None
+    no: str | None
+
+
+class ChooseManyOptions(CommonOptions, total=False):
+    """The options of `ask.choose_many`."""
+
+    min_items: int | None
+    max_items: int | None
+
+
+class TextOptions(CommonOptions, total=False):
+    """The options of `ask.text`."""
+
+    min_length: int | None
+    max_length: int | None
+    pattern: str | None
+    format: AskedFormat | None
+    check: Callable[[str], Any] | None
+
+
+class NumberOptions(CommonOptions, Generic[T], total=False):
+    """The options of `ask.number`, beside `whole`."""
+
+    minimum: float | None
+    maximum: float | None
+    check: Callable[[T], Any] | None
+
+
+class DateOptions(CommonOptions, total=False):
+    """The options of `ask.date`."""
+
+    check: Callable[[datetime.date], Any] | None
+
+
+class OpenOptions(CommonOptions, total=False):
+    """The options of `ask.open`."""
+
+    wait: bool
+    unsafe_plain_http: bool
+
+
 class Ask(PageAsks):
     """Asks the person, on every revision of the protocol.
 
@@ -84,24 +136,11 @@ class Ask(PageAsks):
 
     @overload
     def __call__(
-        self,
-        message: str,
-        form: type[T] | Form[T],
-        *,
-        check: Callable[[T], Any] | None = None,
-        unsafe_preanswer: bool = False,
-        **common: Unpack[CommonOptions],
+        self, message: str, form: type[T] | Form[T], **options: Unpack[FormOptions[T]]
     ) -> Asking[Answer[T]]: ...
     @overload
     def __call__(
-        self,
-        message: str,
-        form: type[T] | Form[T],
-        *,
-        fallback: F,
-        check: Callable[[T], Any] | None = None,
-        unsafe_preanswer: bool = False,
-        **common: Unpack[CommonOptions],
+        self, message: str, form: type[T] | Form[T], *, fallback: F, **options: Unpack[FormOptions[T]]
     ) -> Asking[Answer[T] | Fallback[F]]: ...
     @fits_call
     def __call__(
@@ -124,18 +163,10 @@ class Ask(PageAsks):
         )
 
     @overload
-    def confirm(
-        self, message: str, *, yes: str | None = None, no: str | None = None, **common: Unpack[CommonOptions]
-    ) -> Asking[Answer[bool]]: ...
+    def confirm(self, message: str, **options: Unpack[ConfirmOptions]) -> Asking[Answer[bool]]: ...
     @overload
     def confirm(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        yes: str | None = None,
-        no: str | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, **options: Unpack[ConfirmOptions]
     ) -> Asking[Answer[bool] | Fallback[F]]: ...
     @fits_call
     def confirm(
@@ -190,13 +221,7 @@ class Ask(PageAsks):
 
     @overload
     def choose_many(
-        self,
-        message: str,
-        options: Mapping[T, str] | Iterable[T],
-        *,
-        min_items: int | None = None,
-        max_items: int | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, options: Mapping[T, str] | Iterable[T], **more: Unpack[ChooseManyOptions]
     ) -> Asking[Answer[list[T]]]: ...
     @overload
     def choose_many(
@@ -205,9 +230,7 @@ class Ask(PageAsks):
         options: Mapping[T, str] | Iterable[T],
         *,
         fallback: F,
-        min_items: int | None = None,
-        max_items: int | None = None,
-        **common: Unpack[CommonOptions],
+        **more: Unpack[ChooseManyOptions],
     ) -> Asking[Answer[list[T]] | Fallback[F]]: ...
     @fits_call
     def choose_many(
@@ -225,29 +248,10 @@ class Ask(PageAsks):
         return _form(message, form, common, fallback=fallback, convert=convert)
 
     @overload
-    def text(
-        self,
-        message: str,
-        *,
-        min_length: int | None = 1,
-        max_length: int | None = None,
-        pattern: str | None = None,
-        format: AskedFormat | None = None,
-        check: Callable[[str], Any] | None = None,
-        **common: Unpack[CommonOptions],
-    ) -> Asking[Answer[str]]: ...
+    def text(self, message: str, **options: Unpack[TextOptions]) -> Asking[Answer[str]]: ...
     @overload
     def text(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        min_length: int | None = 1,
-        max_length: int | None = None,
-        pattern: str | None = None,
-        format: AskedFormat | None = None,
-        check: Callable[[str], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, **options: Unpack[TextOptions]
     ) -> Asking[Answer[str] | Fallback[F]]: ...
     @fits_call
     def text(
@@ -275,49 +279,19 @@ class Ask(PageAsks):
 
     @overload
     def number(  # type: ignore[overload-overlap]  # a bool that nobody knows gives a float, and an int is one
-        self,
-        message: str,
-        *,
-        whole: Literal[True],
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[int], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, whole: Literal[True], **options: Unpack[NumberOptions[int]]
     ) -> Asking[Answer[int]]: ...
     @overload
     def number(
-        self,
-        message: str,
-        *,
-        whole: bool = False,
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[float], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, whole: bool = False, **options: Unpack[NumberOptions[float]]
     ) -> Asking[Answer[float]]: ...
     @overload
     def number(  # type: ignore[overload-overlap]
-        self,
-        message: str,
-        *,
-        fallback: F,
-        whole: Literal[True],
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[int], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, whole: Literal[True], **options: Unpack[NumberOptions[int]]
     ) -> Asking[Answer[int] | Fallback[F]]: ...
     @overload
     def number(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        whole: bool = False,
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[float], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, whole: bool = False, **options: Unpack[NumberOptions[float]]
     ) -> Asking[Answer[float] | Fallback[F]]: ...
     @fits_call
     def number(
@@ -337,21 +311,10 @@ class Ask(PageAsks):
         return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
-    def date(
-        self,
-        message: str,
-        *,
-        check: Callable[[datetime.date], Any] | None = None,
-        **common: Unpack[CommonOptions],
-    ) -> Asking[Answer[datetime.date]]: ...
+    def date(self, message: str, **options: Unpack[DateOptions]) -> Asking[Answer[datetime.date]]: ...
     @overload
     def date(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        check: Callable[[datetime.date], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, **options: Unpack[DateOptions]
     ) -> Asking[Answer[datetime.date] | Fallback[F]]: ...
     @fits_call
     def date(
@@ -367,14 +330,7 @@ class Ask(PageAsks):
 
     @overload
     def open(
-        self,
-        message: str,
-        url: str,
-        elicitation_id: str | None = None,
-        *,
-        wait: bool = True,
-        unsafe_plain_http: bool = False,
-        **common: Unpack[CommonOptions],
+        self, message: str, url: str, elicitation_id: str | None = None, **options: Unpack[OpenOptions]
     ) -> Asking[Answer[None]]: ...
     @overload
     def open(
@@ -384,9 +340,7 @@ class Ask(PageAsks):
         elicitation_id: str | None = None,
         *,
         fallback: F,
-        wait: bool = True,
-        unsafe_plain_http: bool = False,
-        **common: Unpack[CommonOptions],
+        **options: Unpack[OpenOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
     @fits_call
     def open(

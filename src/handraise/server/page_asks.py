@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 from handraise.forms import Form
 from handraise.questions import Answer, Fallback
@@ -36,35 +36,43 @@ class PageOptions(TypedDict, total=False):
     if_declined: str | None
 
 
+class SecretOptions(PageOptions, Generic[T], total=False):
+    """The options of a page with secrets; `check` gets what was entered."""
+
+    service: str | None
+    keep_for: float | None
+    check: Callable[[T], Any] | None
+
+
+class OneSecretOptions(SecretOptions[Secret], total=False):
+    """The options of `ask.secret` for one secret."""
+
+    hint: str | None
+    pattern: str | None
+    multiline: bool
+
+
+class SetupOptions(SecretOptions["Setup[T]"], Generic[T], total=False):
+    """The options of `ask.setup`."""
+
+    secrets: Sequence[SecretField]
+
+
+class OutsideOptions(PageOptions, total=False):
+    """The options of `ask.outside`."""
+
+    confirm: Callable[[str], Any] | None
+    webhook_key: str | bytes | None
+
+
 class PageAsks:
     """Asks on pages. The entries reach the tool, never the client or the model."""
 
     @overload
-    def secret(
-        self,
-        title: str,
-        *,
-        service: str | None = None,
-        keep_for: float | None = None,
-        hint: str | None = None,
-        pattern: str | None = None,
-        multiline: bool = False,
-        check: Callable[[Secret], Any] | None = None,
-        **common: Unpack[PageOptions],
-    ) -> Asking[Answer[Secret]]: ...
+    def secret(self, title: str, **options: Unpack[OneSecretOptions]) -> Asking[Answer[Secret]]: ...
     @overload
     def secret(
-        self,
-        title: str,
-        *,
-        fallback: F,
-        service: str | None = None,
-        keep_for: float | None = None,
-        hint: str | None = None,
-        pattern: str | None = None,
-        multiline: bool = False,
-        check: Callable[[Secret], Any] | None = None,
-        **common: Unpack[PageOptions],
+        self, title: str, *, fallback: F, **options: Unpack[OneSecretOptions]
     ) -> Asking[Answer[Secret] | Fallback[F]]: ...
     @overload
     def secret(
@@ -72,10 +80,7 @@ class PageAsks:
         title: str,
         *,
         fields: Sequence[SecretField],
-        service: str | None = None,
-        keep_for: float | None = None,
-        check: Callable[[Mapping[str, Secret]], Any] | None = None,
-        **common: Unpack[PageOptions],
+        **options: Unpack[SecretOptions[Mapping[str, Secret]]],
     ) -> Asking[Answer[Mapping[str, Secret]]]: ...
     @overload
     def secret(
@@ -84,10 +89,7 @@ class PageAsks:
         *,
         fields: Sequence[SecretField],
         fallback: F,
-        service: str | None = None,
-        keep_for: float | None = None,
-        check: Callable[[Mapping[str, Secret]], Any] | None = None,
-        **common: Unpack[PageOptions],
+        **options: Unpack[SecretOptions[Mapping[str, Secret]]],
     ) -> Asking[Answer[Mapping[str, Secret]] | Fallback[F]]: ...
     @fits_call
     def secret(
@@ -122,28 +124,11 @@ class PageAsks:
 
     @overload
     def setup(
-        self,
-        title: str,
-        form: type[T] | Form[T],
-        *,
-        secrets: Sequence[SecretField] = (),
-        service: str | None = None,
-        keep_for: float | None = None,
-        check: Callable[[Setup[T]], Any] | None = None,
-        **common: Unpack[PageOptions],
+        self, title: str, form: type[T] | Form[T], **options: Unpack[SetupOptions[T]]
     ) -> Asking[Answer[Setup[T]]]: ...
     @overload
     def setup(
-        self,
-        title: str,
-        form: type[T] | Form[T],
-        *,
-        fallback: F,
-        secrets: Sequence[SecretField] = (),
-        service: str | None = None,
-        keep_for: float | None = None,
-        check: Callable[[Setup[T]], Any] | None = None,
-        **common: Unpack[PageOptions],
+        self, title: str, form: type[T] | Form[T], *, fallback: F, **options: Unpack[SetupOptions[T]]
     ) -> Asking[Answer[Setup[T]] | Fallback[F]]: ...
     @fits_call
     def setup(
@@ -168,13 +153,7 @@ class PageAsks:
 
     @overload
     def outside(
-        self,
-        title: str,
-        url: Callable[[OutsideRequest], str] | str,
-        *,
-        confirm: Callable[[str], Any] | None = None,
-        webhook_key: str | bytes | None = None,
-        **common: Unpack[PageOptions],
+        self, title: str, url: Callable[[OutsideRequest], str] | str, **options: Unpack[OutsideOptions]
     ) -> Asking[Answer[None]]: ...
     @overload
     def outside(
@@ -183,9 +162,7 @@ class PageAsks:
         url: Callable[[OutsideRequest], str] | str,
         *,
         fallback: F,
-        confirm: Callable[[str], Any] | None = None,
-        webhook_key: str | bytes | None = None,
-        **common: Unpack[PageOptions],
+        **options: Unpack[OutsideOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
     @fits_call
     def outside(
