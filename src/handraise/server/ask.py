@@ -28,8 +28,7 @@ from handraise.server.client_requests import (
     RootsRequest,
     UrlRequest,
 )
-from handraise.server.page_asks import PageAsks, PageOptions
-from handraise.server.page_requests import PageRequest, Requirement
+from handraise.server.page_asks import PageAsks, PageOptions, PageRequest, Requirement
 from handraise.server.question_arguments import (
     CONFIRM,
     NO_FALLBACK,
