@@ -10,7 +10,6 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -23,6 +22,7 @@ from handraise.server.flows import Notice
 from handraise.wire import INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
+    from handraise.sdk.adapter import IncomingRequest
     from handraise.server.served import ServedCall
 
 
@@ -108,40 +108,31 @@ class LiveChannel(Channel):
 
     def __init__(self, served: ServedCall) -> None:
         super().__init__(served)
-        self._sending: set[asyncio.Future[Any]] = set()
+        self._sending: list[asyncio.Task[None]] = []
         self._links: list[_Link] = []
         self._sent = 0
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        served = self._served
+        served, live, sending = self._served, self._served.request, None
         question = served.open_question(key, request, timeout)
-        sending = self._send(key, request)
-        sending.add_done_callback(partial(_settle, question, request))
+        under_way: dict[object, list[OpenQuestion]] = live.connection.setdefault(_QUESTIONS, {})
+        self._sent += 1
+        name = live.principal, live.id, self._sent, key
+        if name in under_way:  # a duplicate of this call has sent it, and shares the answer
+            under_way[name].append(question)
+        else:
+            askers = under_way[name] = [question]
+            # Without our call: the SDK keeps this context until the next message.
+            sending = begin_task(_send(live, request, askers), served.context_without_call())
+            sending.add_done_callback(lambda _: _withdraw(under_way.pop(name)))
+            self._sending.append(sending)
         try:
             async with kept_alive(served):
                 return await question.future
         finally:
             served.close_question(key)
-            sending.cancel()  # no effect on one that was answered; otherwise the SDK tells the client
-
-    def _send(self, key: str, request: Mapping[str, Any]) -> asyncio.Future[Any]:
-        """Send a question, or join the same one of a duplicate of this call."""
-        live = self._served.request
-        under_way: dict[object, asyncio.Task[Any]] = live.connection.setdefault(_QUESTIONS, {})
-        self._sent += 1
-        name = live.principal, live.id, self._sent, key
-        sending: asyncio.Future[Any]
-        if (same := under_way.get(name)) is not None:
-            sending = asyncio.shield(same)  # giving up here leaves the question to the call that sent it
-        else:
-            # Without our call: the SDK keeps this context until the next message.
-            context = self._served.context_without_call()
-            sending = begin_task(live.send_request(request["method"], request.get("params")), context)
-            under_way[name] = sending
-            sending.add_done_callback(lambda _: under_way.pop(name, None))
-        self._sending.add(sending)
-        sending.add_done_callback(self._sending.discard)
-        return sending
+            if sending is not None:
+                sending.cancel()  # no effect on one that was answered; otherwise the SDK tells the client
 
     async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
@@ -175,9 +166,9 @@ class LiveChannel(Channel):
         await self.told()  # cancelling them here, too, would interrupt the SDK while it tells the client
 
     async def told(self) -> None:
-        if self._sending:
+        if untold := [sending for sending in self._sending if not sending.done()]:
             with anyio.move_on_after(_TELLING, shield=True):
-                await asyncio.wait(self._sending)
+                await asyncio.wait(untold)
 
 
 _QUESTIONS = "handraise questions"
@@ -211,16 +202,21 @@ async def _tick(served: ServedCall, message: str) -> None:
         await served.handler.keep_alive(message)
 
 
-def _settle(question: OpenQuestion, request: Mapping[str, Any], sent: asyncio.Future[Any]) -> None:
-    """Set a question's result from its finished request."""
-    if sent.cancelled():
+async def _send(live: IncomingRequest, request: Mapping[str, Any], askers: Sequence[OpenQuestion]) -> None:
+    """Send a question, and give the answer to everybody who asks it."""
+    try:
+        answer = await live.send_request(request["method"], request.get("params"))
+    except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
+        for question in askers:
+            question.fail(_meaning(error, request))
+    else:
+        for question in askers:
+            question.answer(answer)
+
+
+def _withdraw(unanswered: Sequence[OpenQuestion]) -> None:
+    for question in unanswered:
         question.fail(Withdrawn())
-        return
-    error = sent.exception()
-    if error is None:
-        question.answer(sent.result())
-    elif isinstance(error, Exception):
-        question.fail(_meaning(error, request))
 
 
 def _meaning(error: Exception, request: Mapping[str, Any]) -> Exception:
