@@ -108,7 +108,8 @@ class ServedCall(Call):
     @cached_property
     def binding(self) -> CallBinding:
         """The binding of every round of the call. Most calls never ask, and need none."""
-        return binding_of(self.request, self.runtime.name)
+        arguments = digest(self.params.get("arguments") or {})
+        return CallBinding(self.request.principal, self.method, self.target, arguments, self.runtime.name)
 
     @cached_property
     def handler(self) -> RequestHandler:
@@ -357,12 +358,6 @@ def fits_call(make: Callable[P, R]) -> Callable[P, R]:
 def target_of(request: IncomingRequest) -> str:
     """The name of the tool or prompt, or the URI of the resource."""
     return str(request.params.get("uri" if request.method == "resources/read" else "name", ""))
-
-
-def binding_of(request: IncomingRequest, server: str) -> CallBinding:
-    """The binding that every retry must match: the person, the call and the server."""
-    arguments = digest(request.params.get("arguments") or {})
-    return CallBinding(request.principal, request.method, target_of(request), arguments, server)
 
 
 # Our errors on the wire: as a JSON-RPC error, or as a tool result that the model can read.
