@@ -10,6 +10,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -118,13 +119,13 @@ class LiveChannel(Channel):
         under_way: dict[object, list[OpenQuestion]] = live.connection.setdefault(_QUESTIONS, {})
         self._sent += 1
         name = live.principal, live.id, self._sent, key
-        if name in under_way:  # a duplicate of this call has sent it, and shares the answer
-            under_way[name].append(question)
+        if same := under_way.get(name):  # a duplicate of this call has sent it, and shares the answer
+            same.append(question)
         else:
             askers = under_way[name] = [question]
             # Without our call: the SDK keeps this context until the next message.
             sending = begin_task(_send(live, request, askers), served.context_without_call())
-            sending.add_done_callback(lambda _: _withdraw(under_way.pop(name)))
+            sending.add_done_callback(partial(_sent, under_way, name, askers))
             self._sending.append(sending)
         try:
             async with kept_alive(served):
@@ -202,8 +203,8 @@ async def _tick(served: ServedCall, message: str) -> None:
         await served.handler.keep_alive(message)
 
 
-async def _send(live: IncomingRequest, request: Mapping[str, Any], askers: Sequence[OpenQuestion]) -> None:
-    """Send a question, and give the answer to everybody who asks it."""
+async def _send(live: IncomingRequest, request: Mapping[str, Any], askers: list[OpenQuestion]) -> None:
+    """Send a question, and give the answer to everybody who asks it. Nobody joins them afterwards."""
     try:
         answer = await live.send_request(request["method"], request.get("params"))
     except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
@@ -212,10 +213,16 @@ async def _send(live: IncomingRequest, request: Mapping[str, Any], askers: Seque
     else:
         for question in askers:
             question.answer(answer)
+    askers.clear()
 
 
-def _withdraw(unanswered: Sequence[OpenQuestion]) -> None:
-    for question in unanswered:
+def _sent(
+    under_way: dict[object, list[OpenQuestion]], name: object, askers: list[OpenQuestion], _: object
+) -> None:
+    """The request is over. Those without an answer get none: it was given up."""
+    if under_way.get(name) is askers:
+        del under_way[name]
+    for question in askers:
         question.fail(Withdrawn())
 
 
