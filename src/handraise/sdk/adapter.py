@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic_core import to_jsonable_python
 
@@ -248,6 +248,35 @@ class Adapter(ABC):
             return False
         route(path, methods=["GET", "POST"], include_in_schema=False)(endpoint)
         return True
+
+
+# Guards above `@server.tool()`: the decorator returns the function that it registered, so a guard would wrap a function
+# that nobody calls. The guarded function replaces the registered one.
+
+_STAND_IN: Final = "__handraise_stands_in__"
+_bodies = 0
+"""The number of replaced functions."""
+
+
+def stand_in_for(body: Callable[..., Any], instead: Callable[..., Any]) -> None:
+    """Run a function instead of a tool's body, even if the framework registered the body."""
+    global _bodies
+    try:
+        setattr(body, _STAND_IN, instead)
+    except AttributeError:
+        return  # for example a bound method, which no framework registered
+    _bodies += 1
+
+
+def stand_in_of(function: object) -> Callable[..., Any] | None:
+    """The function that replaces this one, if any."""
+    found: Callable[..., Any] | None = getattr(function, _STAND_IN, None)
+    return found
+
+
+def has_stand_ins() -> bool:
+    """Whether any function of this process is replaced."""
+    return _bodies > 0
 
 
 def run_instead(tool: Any, function: Callable[..., Any]) -> None:

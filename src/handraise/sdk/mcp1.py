@@ -43,8 +43,8 @@ from handraise.sdk.adapter import (
     Service,
     mixed,
     run_instead,
+    stand_in_of,
 )
-from handraise.sdk.stand_ins import stand_in_of
 from handraise.this_user import local_person
 from handraise.wire import Capabilities
 

@@ -44,10 +44,11 @@ from handraise.sdk.adapter import (
     Progress,
     RequestFailed,
     Service,
+    has_stand_ins,
     mixed,
     run_instead,
+    stand_in_of,
 )
-from handraise.sdk.stand_ins import are_there_any, stand_in_of
 from handraise.this_user import local_person
 from handraise.wire import RESUMES, Capabilities
 
@@ -146,7 +147,7 @@ class Mcp2Adapter(Adapter):
 
     async def _put_guards_in_place(self) -> None:
         """Make each tool run the guarded function, even if the guard is above `@server.tool()`."""
-        if not are_there_any():
+        if not has_stand_ins():
             return
         tools = await self.tools()
         if tools is None:  # one might run without its guard

@@ -36,8 +36,6 @@ from handraise.server.question_arguments import (
     ask_options,
     choice_form,
     choices_form,
-    confirmed,
-    form_of,
     refuse,
     require_callable,
     require_message,
@@ -187,7 +185,7 @@ class Ask(PageAsks):
             CONFIRM,
             common,
             fallback=fallback,
-            convert=confirmed,
+            convert=answer_of,
             declined_when=lambda said: not said,
             hints=QuestionHints(buttons=buttons),
         )
@@ -274,7 +272,7 @@ class Ask(PageAsks):
             pattern=pattern,
             format=format,
         )
-        return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
+        return _form(message, Form.by_hand(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
     def number(  # type: ignore[overload-overlap]  # a bool that nobody knows gives a float, and an int is one
@@ -307,7 +305,7 @@ class Ask(PageAsks):
         """Ask for a number, or for a whole one."""
         kind = Integer if whole else Number
         field = kind(ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
-        return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
+        return _form(message, Form.by_hand(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
     def date(self, message: str, **options: Unpack[DateOptions]) -> Asking[Answer[datetime.date]]: ...

@@ -15,7 +15,6 @@ from handraise.forms import (
     DEFAULT_LIMITS,
     Choice,
     Choices,
-    Field,
     Flag,
     Form,
     Limits,
@@ -184,16 +183,6 @@ CONFIRM: Form[Any] = Form.by_hand(Flag(ANSWER, title="Go ahead?"))
 """One required yes or no. (An empty form hangs some clients.)"""
 
 
-def confirmed(content: Mapping[str, Any]) -> bool:
-    """Whether a confirmation was answered with yes."""
-    return content[ANSWER] is True
-
-
-def form_of(field: Field) -> Form[Any]:
-    """A form of one field."""
-    return Form.by_hand(field)
-
-
 def answer_of(content: Mapping[str, Any]) -> Any:
     """The answer to a form of one field."""
     return content[ANSWER]
@@ -202,7 +191,7 @@ def answer_of(content: Mapping[str, Any]) -> Any:
 def choice_form(options: Iterable[Any]) -> tuple[Form[Any], Callable[[Mapping[str, Any]], Any]]:
     """A form with one choice, and how to get the author's own value back from its answer."""
     offered, values = _offered(options)
-    return form_of(Choice(ANSWER, offered)), lambda content: values[content[ANSWER]]
+    return Form.by_hand(Choice(ANSWER, offered)), lambda content: values[content[ANSWER]]
 
 
 def choices_form(
@@ -211,7 +200,7 @@ def choices_form(
     """A form with a choice of several, and how to get the author's own values back from its answer."""
     offered, values = _offered(options)
     field = Choices(ANSWER, offered, min_items=min_items, max_items=max_items)
-    return form_of(field), lambda content: [values[value] for value in content[ANSWER]]
+    return Form.by_hand(field), lambda content: [values[value] for value in content[ANSWER]]
 
 
 def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:

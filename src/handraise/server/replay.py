@@ -56,23 +56,16 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
         call = CURRENT.get()
         if call is None:
             return handler(*args, **kwargs)
-        if _is_in_worker_thread():
-            anyio.from_thread.run(_declare, call, name)
-            return handler(*args, **kwargs)
-        result = handler(*args, **kwargs)
-        return _declared_first(call, name, result) if inspect.isawaitable(result) else result
+        try:
+            anyio.from_thread.check_cancelled()
+        except RuntimeError:  # in the event loop, where a plain function cannot ask
+            result = handler(*args, **kwargs)
+            return _declared_first(call, name, result) if inspect.isawaitable(result) else result
+        anyio.from_thread.run(_declare, call, name)
+        return handler(*args, **kwargs)
 
     setattr(replayable_sync, _MARK, name)
     return cast("Callable[P, R]", replayable_sync)
-
-
-def _is_in_worker_thread() -> bool:
-    """Whether a plain function runs where it can ask."""
-    try:
-        anyio.from_thread.check_cancelled()
-    except RuntimeError:
-        return False
-    return True
 
 
 async def _declared_first(call: ServedCall, name: str, result: Awaitable[R]) -> R:
