@@ -18,8 +18,8 @@ from tests.calls.bare_server import BareServer
 
 from handraise.calls import Call
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import RoundUse
 from handraise.calls.rounds import digest
+from handraise.calls.store import RoundUse
 from handraise.ledger import Ledger
 from handraise.stores.postgres import PostgresStore
 from handraise.testing.part_contracts import ALICE, DEADLINE, NOW, YES, a_round

@@ -12,7 +12,7 @@ from docs.make.markdown import NOTICE, code, table
 from handraise import errors
 from handraise.errors import CATEGORY, HandraiseError
 from handraise.revisions import Revision
-from handraise.server.endings import fault_of
+from handraise.server.served import fault_of
 
 NEXT: Final = {
     "HandraiseError": "Catch this class to catch every error of Handraise.",

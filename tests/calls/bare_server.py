@@ -78,13 +78,13 @@ async def once(call: Call, key: str, step: Callable[[], Any]) -> Any:
     """Do a step that a replay does not do again."""
     journal = call.journal
     assert journal is not None
-    if journal.has_done(key):
-        return journal.result_of(key)
+    if key in journal.steps:
+        return journal.steps[key]
     with call.step(key):
         result = step()
         if inspect.isawaitable(result):
             result = await result
-        await call.write(journal.done(key, result))
+        await call.write(journal.add("once", key, "", result))
     return result
 
 
@@ -155,7 +155,7 @@ class BareServer:
     async def retry(self, round_: Any, answers: Mapping[str, Any], binding: CallBinding = ALICE) -> Any:
         """Bring answers to a round; the next round, or the end."""
         token = round_ if isinstance(round_, str) else round_["requestState"]
-        return await self.calls.resume(BareRetry(self, token, binding, answers))
+        return await self.calls.resume(BareCall(self, binding), token, dict(answers))
 
     def may_replay(self, binding: CallBinding) -> bool:
         """Whether the tool is declared replayable."""
@@ -191,31 +191,18 @@ class BareCall(Call):
     def suspended(self) -> None:
         pass
 
-    def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
-        return ()
-
-
-class BareRetry:
-    """A retry of the call."""
-
-    def __init__(
-        self, server: BareServer, token: str, binding: CallBinding, answers: Mapping[str, Any]
-    ) -> None:
-        self._server = server
-        self.token, self.binding, self.responses = token, binding, dict(answers)
-        self.said = digest(answers)
-
-    def attach(self, call: Call) -> None:
+    def attach(self, retry: Call) -> None:
         self._server.attached += 1
 
     async def may_replay(self, record: RoundRecord) -> bool:
         return record.handler is not None and self._server.may_replay(record.binding)
 
-    def replay(self, record: RoundRecord) -> Call:
-        call = BareCall(self._server, record.binding)
-        call.restore(record)
-        call.start(contextvars.copy_context())
-        return call
+    def replay(self, record: RoundRecord) -> None:
+        self.restore(record)
+        self.start(contextvars.copy_context())
+
+    def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
+        return ()
 
     def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
         return ()

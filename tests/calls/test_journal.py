@@ -95,7 +95,7 @@ def test_the_answer_to_a_changed_question_replaces_the_forgotten_one() -> None:
     recalled(journal, "a")
     assert recalled(journal, "b", pin="new words") is None
     journal.for_round()
-    journal.answered("b", "new words", "new")
+    journal.add("answer", "b", "new words", "new")
     assert journal.entries == [
         answer("a"),
         JournalEntry("once", "step", "", 1),
@@ -106,8 +106,8 @@ def test_the_answer_to_a_changed_question_replaces_the_forgotten_one() -> None:
 @pytest.mark.shows("C6")
 def test_a_question_that_nobody_answered_is_not_asked_again_and_the_next_one_keeps_its_answer() -> None:
     journal = Journal()
-    journal.expired("quick", "pin of quick")
-    journal.answered("slow", "pin of slow", "late")
+    journal.add("expired", "quick", "pin of quick", None)
+    journal.add("answer", "slow", "pin of slow", "late")
     again = Journal(journal.entries)
     assert again.recall("quick", "pin of quick") == JournalEntry("expired", "quick", "pin of quick", None)
     assert recalled(again, "slow") == "late"
@@ -115,7 +115,7 @@ def test_a_question_that_nobody_answered_is_not_asked_again_and_the_next_one_kee
 
 def test_answers_that_just_came_are_not_told_again_in_the_same_run() -> None:
     journal = Journal()
-    journal.answered("a", "pin of a", "now")
+    journal.add("answer", "a", "pin of a", "now")
     assert recalled(journal, "a") is None
     assert recalled(Journal(journal.entries), "a") == "now"
 
@@ -126,17 +126,14 @@ def test_steps_are_found_by_their_key_whatever_the_order_and_whatever_was_asked(
         [answer("a"), JournalEntry("once", "one", "", {"id": 1}), JournalEntry("once", "two", "", None)]
     )
     assert recalled(journal, "new") is None
-    assert journal.has_done("two")
-    assert journal.result_of("two") is None
-    assert journal.result_of("one") == {"id": 1}
-    assert not journal.has_done("three")
+    assert journal.steps == {"one": {"id": 1}, "two": None}
 
 
 def test_a_step_that_was_just_done_is_known_now_and_later() -> None:
     journal = Journal()
-    assert journal.done("one", [1]) == JournalEntry("once", "one", "", [1])
-    assert journal.result_of("one") == [1]
-    assert Journal(journal.entries).result_of("one") == [1]
+    assert journal.add("once", "one", "", [1]) == JournalEntry("once", "one", "", [1])
+    assert journal.steps == {"one": [1]}
+    assert Journal(journal.entries).steps == {"one": [1]}
 
 
 @pytest.mark.shows("C6")
@@ -144,7 +141,7 @@ def test_a_handler_that_changes_an_answer_does_not_change_the_journal() -> None:
     journal = Journal([answer("a", {"tags": ["told"]})])
     recalled(journal, "a")["tags"].append("changed")
     given: Any = {"tags": ["given"]}
-    journal.answered("b", "pin of b", given)
+    journal.add("answer", "b", "pin of b", given)
     given["tags"].append("changed")
     assert journal.entries == [answer("a", {"tags": ["told"]}), answer("b", {"tags": ["given"]})]
 
@@ -152,15 +149,15 @@ def test_a_handler_that_changes_an_answer_does_not_change_the_journal() -> None:
 def test_a_step_may_give_anything_while_nothing_is_replayed() -> None:
     journal = Journal()
     thing = object()
-    journal.done("open", thing)
-    assert journal.result_of("open") is thing
+    journal.add("once", "open", "", thing)
+    assert journal.steps["open"] is thing
 
 
 @pytest.mark.shows("C6")
 def test_the_authors_verdict_on_an_answer_is_given_again_once_in_its_order() -> None:
     journal = Journal()
-    journal.judged("pin", "too long")
-    journal.judged("pin", None)
+    journal.add("judged", "", "pin", "too long")
+    journal.add("judged", "", "pin", None)
     assert journal.verdict("pin") is None, "the same run judges anew"
     again = Journal(journal.entries)
     assert again.verdict("other") is None

@@ -12,7 +12,6 @@ from tests.calls.bare_server import (
     ALICE,
     MALLORY,
     BareCall,
-    BareRetry,
     BareServer,
     Log,
     Tool,
@@ -132,7 +131,7 @@ async def test_a_retry_without_an_answer_gets_the_same_round_and_uses_nothing_up
 async def test_the_events_of_an_answer_are_made_from_its_call_or_when_that_ends_from_its_round() -> None:
     store, made_from = UnsteadyStore(), list[type]()
 
-    class Told(BareRetry):
+    class Told(BareCall):
         def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
             made_from.append(type(of))
             return ()
@@ -141,8 +140,8 @@ async def test_the_events_of_an_answer_are_made_from_its_call_or_when_that_ends_
     first = await within(server.call())
 
     def retry() -> asyncio.Task[Any]:
-        told = Told(server, first["requestState"], ALICE, {"name": "Ada"})
-        return asyncio.create_task(server.calls.resume(told))
+        resumed = server.calls.resume(Told(server, ALICE), first["requestState"], {"name": "Ada"})
+        return asyncio.create_task(resumed)
 
     async with store.held_before("settle") as gate:
         one = retry()

@@ -25,9 +25,9 @@ from tests.server.peers import Person, accept, connect, text_of
 
 from handraise import Handraise, ask
 from handraise.revisions import Revision
+from handraise.sdk.adapter import stand_in_for
 from handraise.sdk.choose import adapter_for
 from handraise.sdk.mcp2 import AskingMiddleware, Mcp2Request, TokenBypass
-from handraise.sdk.stand_ins import stand_in_for
 
 MINE: ContextVar[str] = ContextVar("mine", default="nothing")
 

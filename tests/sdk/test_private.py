@@ -20,7 +20,7 @@ import handraise
 from handraise import Handraise, ask, replayable
 from handraise.errors import SetupError
 from handraise.revisions import Revision
-from handraise.sdk import private, stand_ins
+from handraise.sdk import adapter, private
 
 SOURCE = Path(handraise.__file__).parent
 ALLOWED = "sdk/private.py"
@@ -231,7 +231,7 @@ class Without:
 
         assert taken in {each.name for each in private.NAMES}
         self._monkeypatch.setattr(private, "getattr", found, raising=False)
-        self._monkeypatch.setattr(stand_ins, "_bodies", 0)  # other tests in this process have guards
+        self._monkeypatch.setattr(adapter, "_bodies", 0)  # other tests in this process have guards
 
 
 @pytest.fixture
@@ -298,7 +298,7 @@ async def test_a_server_whose_guards_cannot_be_put_in_place_does_not_start(
     without: Without, make: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without(name)
-    monkeypatch.setattr(stand_ins, "_bodies", 1)
+    monkeypatch.setattr(adapter, "_bodies", 1)
     server = make("guarded")
     if make is FastMCP:
         server.mount(FastMCP("inner"), namespace="in")

@@ -49,7 +49,8 @@ def make_shop(
     """A shop. `words` are those of its first question; it `dies` at a point with that name."""
     handraise = Handraise(store=store, **options)
     if lease is not None:
-        handraise._limits = dataclasses.replace(handraise._limits, lease=lease)
+        calls = dataclasses.replace(handraise._options.calls, lease=lease)
+        handraise._options = dataclasses.replace(handraise._options, calls=calls)
     server = MCPServer("shop")
     handraise.install(server)
 

@@ -499,14 +499,17 @@ async def test_a_server_that_stops_withdraws_the_link_that_a_handler_waits_for(t
         await until(lambda: left.seen == TOLD)
 
 
-@pytest.mark.shows("O2")
+@pytest.mark.shows("O2", "G1")
 @pytest.mark.parametrize(("tool", "seen"), [("one", TOLD), ("thread", TOLD), ("asks_on", [*TOLD, "finally"])])
-async def test_a_server_that_stops_withdraws_its_questions(tool: str, seen: list[str]) -> None:
-    left = Left()
+async def test_a_server_that_stops_withdraws_its_questions(
+    tool: str, seen: list[str], ledger: Ledger
+) -> None:
+    left = Left(ledger)
     async with by_hand(left.server) as rounds:
         await rounds.call(tool, {})
         assert left.seen == []
     assert left.seen == seen
+    assert [event.kind for event in await events_of(ledger)] == ["asked", "withdrawn"]
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "handraise call"]
 
 

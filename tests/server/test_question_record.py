@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ElicitResult
 from tests.client.hosts import host
@@ -21,7 +20,7 @@ from tests.server.rounds import Rounds, accepted, by_hand
 from tests.server.shop import Effects, make_shop
 
 from handraise import Handraise, SqliteStore, ask, complete, replayable
-from handraise.calls.records import RoundOutcome
+from handraise.calls.store import RoundOutcome
 from handraise.desks.scripted import Line
 from handraise.errors import StoreError
 from handraise.ledger import Ledger, LedgerEvent
@@ -157,7 +156,9 @@ async def test_an_answer_that_another_process_can_go_on_with_is_not_ambiguous(pa
 
     def made(store: Any, ledger: Any) -> MCPServer:
         handraise = Handraise(store=store, ledger=ledger)
-        handraise._limits = dataclasses.replace(handraise._limits, lease=0.05)
+        options = handraise._options
+        calls = dataclasses.replace(options.calls, lease=0.05)
+        handraise._options = dataclasses.replace(options, calls=calls)
         server = handraise.install(MCPServer("shop"))
 
         @server.tool()
@@ -263,19 +264,6 @@ async def test_two_links_under_one_key_are_two_questions(path: Path, restarts: b
     assert by_question(await events_in(path)) == [steps, steps]
 
 
-@pytest.mark.shows("G1")
-async def test_a_parked_question_is_withdrawn_when_its_server_stops(tmp_path: Path) -> None:
-    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
-
-    @server.tool()
-    async def greet() -> str:
-        return str((await ask.text("Who?")).or_stop())
-
-    async with by_hand(server) as rounds:
-        await rounds.call("greet", {})
-    assert by_question(await events_in(tmp_path / "ledger.db")) == [["asked", "withdrawn"]]
-
-
 def _die(store: SqliteStore) -> None:
     """What the operating system does to the locks of a process that is killed."""
     presence = store.ledger._presence
@@ -324,27 +312,6 @@ async def test_prompts_and_resources_use_answers_too(revision: Revision, tmp_pat
         ("prompts/get", "summary"),
         ("resources/read", "note://plan"),
     ]
-
-
-@pytest.mark.shows("G1")
-async def test_a_call_that_is_cancelled_withdraws_its_question(tmp_path: Path) -> None:
-    server = Handraise(ledger=tmp_path / "ledger.db").install(MCPServer("notes"))
-    shown = asyncio.Event()
-
-    @server.tool()
-    async def greet() -> str:
-        return str((await ask.text("Who?")).or_stop())
-
-    async def never(context: Any, params: Any) -> Any:
-        shown.set()
-        await asyncio.Event().wait()
-
-    async with Client(server, mode="legacy", elicitation_callback=never) as client:
-        call = asyncio.ensure_future(client.call_tool("greet"))
-        await asyncio.wait_for(shown.wait(), 5)
-        call.cancel()
-        await asyncio.gather(call, return_exceptions=True)
-    assert by_question(await events_in(tmp_path / "ledger.db")) == [["asked", "withdrawn"]]
 
 
 @pytest.mark.shows("G1")

@@ -102,7 +102,7 @@ async def test_a_required_link_without_an_id_is_finished_once_on_the_modern_revi
 
     async def finish(_params: Any) -> types.ElicitResult:
         about = UrlRequest(UrlQuestion("", URL))
-        chosen = (await about.known(calls[-1])).question.elicitation_id
+        chosen = (await about.remembered(calls[-1])).question.elicitation_id
         await complete(str(chosen), person=calls[-1].person, store=elsewhere)
         return ACCEPT
 

@@ -10,8 +10,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from handraise.calls.records import DeliveredAnswers
-from handraise.calls.store import OnAnswered
+from handraise.calls.store import DeliveredAnswers, OnAnswered
 
 POINTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "asked": ("open_round", lambda _: True),

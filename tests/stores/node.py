@@ -116,7 +116,8 @@ def serve(where: str, log: str, options: dict[str, str]) -> None:
             timeout=120,
             ledger=open_ledger(store, options["ledger"]) if "ledger" in options else False,
         )
-        handraise._limits = dataclasses.replace(handraise._limits, lease=LEASE)
+        calls = dataclasses.replace(handraise._options.calls, lease=LEASE)
+        handraise._options = dataclasses.replace(handraise._options, calls=calls)
         server = make_server(handraise, log, dying)
         app = server.streamable_http_app(
             stateless_http=not sessions,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from handraise.calls.records import RoundUse
 from handraise.calls.rounds import digest
+from handraise.calls.store import RoundUse
 from handraise.stores.postgres import PostgresStore
 from handraise.testing.part_contracts import ALICE, LONG_AFTER, NOW, RESULT, YES, a_round
 

@@ -1,7 +1,9 @@
 """Suspended calls: park, replay, once, single use. This package knows no SDK and no transport."""
 
 from handraise.calls.call import Call
-from handraise.calls.records import (
+from handraise.calls.registry import Calls, SettledError
+from handraise.calls.rounds import TOKEN_PREFIX, CallLimits
+from handraise.calls.store import (
     CallBinding,
     ConsumeResult,
     Flow,
@@ -9,10 +11,8 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Store,
 )
-from handraise.calls.registry import Calls, SettledError
-from handraise.calls.rounds import TOKEN_PREFIX, CallLimits, Retry
-from handraise.calls.store import Store
 
 __all__ = [
     "TOKEN_PREFIX",
@@ -23,7 +23,6 @@ __all__ = [
     "ConsumeResult",
     "Flow",
     "JournalEntry",
-    "Retry",
     "RoundOutcome",
     "RoundRecord",
     "RoundUse",

@@ -37,8 +37,8 @@ import anyio
 import anyio.lowlevel
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
 from handraise.calls.rounds import TOKEN_PREFIX, Journal, OpenQuestion, Round, pin_of
+from handraise.calls.store import CallBinding, JournalEntry, Json, RoundOutcome, RoundRecord
 from handraise.errors import Expired, StepNotKept, StoreError, UsageError, Withdrawn
 
 if TYPE_CHECKING:
@@ -124,8 +124,28 @@ class Call(ABC):
         """The round was sent, so no request is live."""
 
     @abstractmethod
+    def attach(self, retry: Call) -> None:
+        """The client called again with the answers: the request of `retry` is the live one now."""
+
+    @abstractmethod
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the handler that asked may run again: it still serves this request, and is replayable."""
+
+    @abstractmethod
+    def replay(self, record: RoundRecord) -> None:
+        """Run the handler again that asked in a round and is gone."""
+
+    @abstractmethod
     def record_asked(self, keys: Sequence[str]) -> Sequence[Record]:
         """The ledger events that commit with a round that asks these questions."""
+
+    @abstractmethod
+    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
+        """The ledger events that commit with the use of a round by this retry."""
+
+    @abstractmethod
+    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The ledger events that commit with the end of a round whose handler is gone and may not run again."""
 
     # The handler's task.
 
@@ -142,9 +162,9 @@ class Call(ABC):
                 result = await self.run()
             if self._scope.cancelled_caught:
                 raise asyncio.CancelledError
-        except (
-            BaseException
-        ) as error:  # every error reaches the request that waits, also one that ends the server
+        except asyncio.CancelledError:
+            await self._fail(Withdrawn())
+        except BaseException as error:  # it reaches the request that waits, also if it ends the server
             await self._fail(error)
             if isinstance(error, SystemExit | KeyboardInterrupt):
                 raise
@@ -161,8 +181,6 @@ class Call(ABC):
             await asyncio.wait([self._task], timeout=seconds)
 
     async def _fail(self, error: BaseException) -> None:
-        if isinstance(error, asyncio.CancelledError):
-            error = Withdrawn()
         await self._end(RoundOutcome("error", self._calls.describe(error)), error)
 
     async def _end(self, outcome: RoundOutcome, error: BaseException | None = None) -> None:
@@ -259,13 +277,13 @@ class Call(ABC):
         except Expired:
             await self._require_unanswered()
             if journal is not None:
-                journal.expired(key, pin_of(request))
+                journal.add("expired", key, pin_of(request), None)
             raise
         finally:
             self.close_question(key)
             self._send_if_due()
         if journal is not None:
-            journal.answered(key, pin_of(request), answer)
+            journal.add("answer", key, pin_of(request), answer)
         return answer
 
     async def write(self, entry: JournalEntry) -> None:
@@ -340,10 +358,9 @@ class Call(ABC):
         calls.require_room(before.token)
         requests = {key: question.request for key, question in asked.items()}
         after = Round(before.number + 1, TOKEN_PREFIX + os.urandom(16).hex(), requests)
-        self.id = self.id or after.token[:16]
         record = RoundRecord(
             after.token,
-            self.id,
+            self.identify(),
             after.number,
             self.binding,
             max(question.until for question in asked.values()),
@@ -381,7 +398,7 @@ class Call(ABC):
             await calls.store.settle(before.token, outcome, until=calls.expiry())
         except StoreError as failure:  # the question is out all the same
             logger.error("the outcome of a round could not be kept; it is tried again: %s", failure)
-            calls.settle_later(before.token, outcome)
+            calls.spawn(calls.settle_at_last(before.token, outcome))
         except BaseException:
             calls.live.pop(before.token, None)
             raise
@@ -481,18 +498,14 @@ class Call(ABC):
             self._kept_until = max(question.until for question in waiting)
         self.leave(at_work=not self._steps)
 
-    def _abandoned(self, round_: Round) -> None:
+    def _abandoned(self, round_: Round, has_lingered: bool = False) -> None:
         """A request stopped waiting. If an answer was used, the call lingers for the same retry to come again."""
         if round_.waiters or round_ is not self.current or self.state == "over":
             return
-        if round_.number == 0:
+        if round_.number == 0 or has_lingered:
             self.leave()
         else:
-            call_later(self._calls.limits.linger, self._leave_if_alone, round_)
-
-    def _leave_if_alone(self, round_: Round) -> None:
-        if round_ is self.current and not round_.waiters and self.state != "over":
-            self.leave()
+            call_later(self._calls.limits.linger, self._abandoned, round_, True)
 
     def leave(self, *, at_work: bool = True) -> None:
         """The client left: withdraw the questions of the call, or cancel it if it is `at_work`."""

@@ -118,35 +118,27 @@ class Authenticator(Protocol):
 
     def first(self) -> Head:
         """The head of an empty ledger."""
-        ...
 
     def require(self, head: Head) -> None:
         """Raise `StoreError` when somebody without the key wrote this head."""
-        ...
 
     def place(self, head: Head, rows: Sequence[EventColumns]) -> tuple[Head, list[bytes]]:
         """The head with these events added, and their leaf hashes. The head has to be authentic."""
-        ...
 
     def marked(self, row: EventColumns, *, placed: bool) -> EventColumns:
         """The event with its MAC. Only an event without a place may get one."""
-        ...
 
     def require_row(self, row: EventColumns, *, placed: bool) -> None:
         """Raise `StoreError` when somebody without the key wrote this event."""
-        ...
 
     def loss(self, now: int) -> Draft:
         """A note that events were removed before they had a place. `now`: milliseconds since 1970."""
-        ...
 
     def anchor_of(self, head: Head) -> Anchor:
         """The copy of this head to keep outside of the database."""
-        ...
 
     def require_newest(self, head: Head | None, anchor: Anchor | None) -> None:
         """Raise `StoreError` when the database is older than the anchor, or the anchor is lost."""
-        ...
 
 
 class Snapshot(Protocol):
@@ -163,19 +155,15 @@ class Snapshot(Protocol):
 
     def places(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         """The places of the tree, in order."""
-        ...
 
     def unplaced(self) -> AsyncIterator[Sequence[LedgerPlace]]:
         """The events that have no place in the tree."""
-        ...
 
     async def contents(self, refs: Collection[str]) -> Mapping[str, tuple[str, str]]:
         """The owner and the digest of these contents, if they exist."""
-        ...
 
     async def count_contents(self) -> int:
         """How many rows the table of contents has."""
-        ...
 
 
 class LedgerTables(Protocol):
@@ -183,72 +171,57 @@ class LedgerTables(Protocol):
 
     def attach(self, authenticator: Authenticator) -> None:
         """Use this ledger's key for all later writes."""
-        ...
 
     def record(self, records: Sequence[Record]) -> Awaitable[None]:
         """Write events: all of them or none."""
-        ...
 
     async def settle_orphans(self, settle: Settle) -> int:
         """End the open questions of processes that are gone; returns how many.
 
         Of several callers at once only one does it. Ended questions are left alone.
         """
-        ...
 
     async def place(self, limit: int) -> Head:
         """Give the next events their places, unless `record` did; returns the new head.
 
         Concurrent callers take turns.
         """
-        ...
 
     async def size(self) -> int:
         """How many events have a place in the tree."""
-        ...
 
     async def hashes(self, after: int, limit: int) -> list[bytes]:
         """The leaf hashes after a number, in order."""
-        ...
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         """The whole ledger at this moment, for verification."""
-        ...
 
     async def rows(self, after: int, limit: int) -> list[StoredEvent]:
         """The events after a number, in order, including those without a place."""
-        ...
 
     async def rows_before(self, number: int | None, limit: int) -> list[StoredEvent]:
         """The events before a number, or the newest ones; the newest first."""
-        ...
 
     async def add_note(self, draft: Draft) -> str:
         """Sign and keep a note."""
-        ...
 
     async def notes(self) -> list[str]:
         """All signed notes, in order."""
-        ...
 
     async def contents(self, refs: Collection[str]) -> dict[str, StoredContent]:
         """The contents with these references that are not erased."""
-        ...
 
     async def erase(self, refs: Collection[str], draft: Draft) -> int:
         """Erase contents and their keys, and keep a signed note of it. `purge` removes them from the disk.
 
         Returns how many there were. If none, nothing is signed.
         """
-        ...
 
     async def cut(self, upto: int, draft: Draft) -> int:
         """Remove the events up to a number and their contents, not their leaf hashes, and keep a signed note of it."""
-        ...
 
     async def purge(self) -> Leftover | None:
         """Remove erased and cut data from the disk; returns what is left if that is not possible yet."""
-        ...
 
 
 def content_digest(key: bytes, body: bytes | None) -> str:

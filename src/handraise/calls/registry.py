@@ -9,7 +9,8 @@ from typing import Any
 
 from handraise.calls.call import Call, begin_task, call_later
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.rounds import CallLimits, Round, digest
+from handraise.calls.store import (
     EXPIRED,
     CallBinding,
     ConsumeResult,
@@ -18,9 +19,8 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Store,
 )
-from handraise.calls.rounds import CallLimits, Retry, Round
-from handraise.calls.store import Store
 from handraise.errors import Ambiguous, CallError, NoRoom, NotReplayable, StateRefused, StoreError
 
 logger = logging.getLogger(__name__)
@@ -74,14 +74,14 @@ class Calls:
         """Whether something was added since the last pruning."""
         store.on_answered(self._answered_elsewhere)
 
-    async def resume(self, retry: Retry) -> Json:
+    async def resume(self, retry: Call, token: str, responses: Mapping[str, Json]) -> Json:
         """The next step of the call that a retry belongs to: its next round, or its end.
 
-        Raises `StateRefused` for a retry that does not belong here, `NotReplayable` when the handler is gone and may
-        not run again, and `Ambiguous` if it may also have acted on an answer. The store checks the owner, the deadline
-        and single use.
+        The retry is a call that has not started. It lends its request to the suspended call, or replays it. Raises
+        `StateRefused` for a retry that does not belong here, `NotReplayable` when the handler is gone and may not run
+        again, and `Ambiguous` if it may also have acted on an answer. The store checks the owner, the deadline and
+        single use.
         """
-        token, answers = retry.token, retry.responses
         live = self.live.get(token)
         of: Call | RoundRecord
         shown: Mapping[str, Json]
@@ -90,13 +90,14 @@ class Calls:
         else:  # the call is gone, or its end is being written
             of = await self._find(token)
             shown = of.questions
-        answers = {key: answers[key] for key in shown if key in answers}
+        answers = {key: responses[key] for key in shown if key in responses}
         if shown and not answers:
             return await self._show_again(token, retry.binding)
+        use = RoundUse(retry.binding, answers, digest(responses), 0.0)
         events, ours = retry.record_taken(of, answers), None
         while True:
             was_here = token in self.live
-            taken = await self._consume(retry, answers, events)
+            taken = await self._consume(token, use, events)
             live = self.live.get(token)
             if taken.verdict == "refused":
                 if taken.reason == EXPIRED and live is not None:
@@ -119,11 +120,11 @@ class Calls:
                     continue
                 since, live = claimed, self.live.get(token)
                 if live is None:
-                    live = await self._revive(retry, since, used=taken.verdict != "first")
+                    live = await self._revive(retry, token, since, used=taken.verdict != "first")
                     break
                 if not live[0].waits_at(live[1]):
                     break
-            retry.attach(live[0])
+            live[0].attach(retry)
             self._hold(token, since)
             live[0].take(answers)
             break
@@ -148,22 +149,18 @@ class Calls:
             raise StateRefused("expired, or bound to another person or call")
         return self.dump_round(record.questions, token)
 
-    async def _consume(
-        self, retry: Retry, answers: dict[str, Json], events: Sequence[Record]
-    ) -> ConsumeResult:
+    async def _consume(self, token: str, use: RoundUse, events: Sequence[Record]) -> ConsumeResult:
         """Consume the round in the store. The call does not expire meanwhile."""
-        token, store = retry.token, self.store
-        live, now = self.live.get(token), store.now()
+        live, now = self.live.get(token), self.store.now()
         round_ = None
         if live is not None and live[0].state != "over":
-            if live[0].binding != retry.binding:
+            if live[0].binding != use.binding:
                 raise StateRefused("bound to another person or call")
             round_ = live[1]
             round_.taking += 1
             round_.attempts |= {now}
         try:
-            use = RoundUse(retry.binding, answers, retry.said, now)
-            taken = await store.consume(token, use, events=events)
+            taken = await self.store.consume(token, use._replace(now=now), events=events)
         finally:
             if round_ is not None:
                 round_.taking -= 1
@@ -198,24 +195,25 @@ class Calls:
         if held:
             self._hold(token, now)
 
-    async def _revive(self, retry: Retry, since: float, *, used: bool) -> tuple[Call, Round]:
+    async def _revive(self, retry: Call, token: str, since: float, *, used: bool) -> tuple[Call, Round]:
         """Replay a handler that is gone. Its answers and `once` steps come from the journal.
 
         `used`: another process consumed the answers first, may have used them, and did not finish.
         """
-        token = retry.token
         record = await self._find(token)
         may = await retry.may_replay(record)
         if (live := self.live.get(token)) is not None:
             return live
         if not may:
-            kind = Ambiguous if used or _has_acted(record) else NotReplayable
+            # Did the handler get answers before this round, or finish a step?
+            has_acted = record.number > 1 or any(entry.kind == "once" for entry in record.journal)
+            kind = Ambiguous if used or has_acted else NotReplayable
             error = kind(f"{record.binding.method} {record.binding.target} may not run again")
             lost, events = RoundOutcome("error", self.describe(error)), retry.record_lost(record)
             await self.store.settle(token, lost, until=self.expiry(), ends=record.call_id, events=events)
             raise error
-        call = retry.replay(record)
-        self.live[token] = call, call.current
+        retry.replay(record)
+        self.live[token] = retry, retry.current
         self._hold(token, since)
         return self.live[token]
 
@@ -264,11 +262,8 @@ class Calls:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def settle_later(self, token: str, outcome: RoundOutcome) -> None:
+    async def settle_at_last(self, token: str, outcome: RoundOutcome) -> None:
         """Store the outcome of a round once the store is reachable. Until then the same retry gets it from memory."""
-        self.spawn(self._settle_at_last(token, outcome))
-
-    async def _settle_at_last(self, token: str, outcome: RoundOutcome) -> None:
         try:
             while True:
                 await asyncio.sleep(_RETRY_AFTER)
@@ -337,11 +332,6 @@ class Calls:
     async def _join(self, calls: set[Call], seconds: float | None) -> None:
         if calls:
             await asyncio.gather(*(call.join(seconds) for call in list(calls)))
-
-
-def _has_acted(record: RoundRecord) -> bool:
-    """Whether the handler got answers before this round, or has finished a step."""
-    return record.number > 1 or any(entry.kind == "once" for entry in record.journal)
 
 
 def _reply(outcome: RoundOutcome) -> Json:

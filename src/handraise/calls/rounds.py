@@ -8,26 +8,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
-from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.store import (
     EXPIRED,
     CallBinding,
     ConsumeResult,
     JournalEntry,
     Json,
     RoundOutcome,
-    RoundRecord,
     RoundUse,
+    StepKind,
 )
-
-if TYPE_CHECKING:
-    from handraise.calls.call import Call
-
 
 TOKEN_PREFIX = "hr1."  # noqa: S105 - the start of every token, not a token
 """Our `requestState` values start with this. Any other state belongs to somebody else."""
@@ -52,17 +47,15 @@ class CallLimits:
     """End replayable handlers at each question instead of keeping them suspended."""
 
 
+@dataclass(slots=True, eq=False)
 class OpenQuestion:
     """An open question: the request as sent, and the future that its asker awaits."""
 
-    __slots__ = ("future", "request", "timer", "until")
-
-    def __init__(self, request: Json, future: asyncio.Future[Json], until: float) -> None:
-        self.request: Json = request
-        self.future: asyncio.Future[Json] = future
-        self.until: float = until
-        """The deadline by the store's clock."""
-        self.timer: asyncio.TimerHandle | None = None
+    request: Json
+    future: asyncio.Future[Json]
+    until: float
+    """The deadline by the store's clock."""
+    timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> bool:
@@ -120,38 +113,6 @@ class Round:
         return self.outcome.value
 
 
-class Retry(Protocol):
-    """A request that brings answers to a round."""
-
-    token: str
-    """The `requestState` that it echoes."""
-    binding: CallBinding
-    responses: dict[str, Json]
-    """Its answers by key, including unknown keys."""
-    said: str
-    """The digest of its responses. The same retry arriving again has the same one."""
-
-    def attach(self, call: Call) -> None:
-        """Make this the live request of a suspended call, before the call goes on."""
-        ...
-
-    async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether the handler that asked may run again: it still serves this request, and is replayable."""
-        ...
-
-    def replay(self, record: RoundRecord) -> Call:
-        """Run the handler of a call again whose task is gone."""
-        ...
-
-    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Json]) -> Sequence[Record]:
-        """The ledger events that commit with the use of the round."""
-        ...
-
-    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
-        """The ledger events that commit with the end of a round whose handler is gone and may not run again."""
-        ...
-
-
 _NOT_SHOWN = frozenset({"_meta", "elicitationId"})
 _write = json.JSONEncoder(sort_keys=True, check_circular=False, separators=(",", ":")).encode
 
@@ -191,14 +152,13 @@ class Journal:
     found by their key.
     """
 
-    __slots__ = ("_differs", "_once", "_replay", "_shown", "_verdicts", "entries")
-
     def __init__(self, entries: Iterable[JournalEntry] = (), shown: Container[str] = ()) -> None:
         self.entries: list[JournalEntry] = list(entries)
         self._shown = shown
         """The keys of the questions in the last answered round."""
         self._differs = False
-        self._once: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
+        self.steps: dict[str, Json] = {e.key: e.value for e in self.entries if e.kind == "once"}
+        """The results of the `once` steps that have run, by key."""
         self._replay: list[JournalEntry] = [e for e in self.entries if e.kind in ("answer", "expired")]
         self._verdicts: list[JournalEntry] = [e for e in self.entries if e.kind == "judged"]
 
@@ -223,16 +183,6 @@ class Journal:
         """Whether the journal has the answer to this question."""
         return any(entry.key == key and entry.pin == pin for entry in self._replay)
 
-    def answered(self, key: str, pin: str, value: Json) -> JournalEntry:
-        """Add an answer."""
-        entry = JournalEntry("answer", key, pin, deepcopy(value))
-        self.entries.append(entry)
-        return entry
-
-    def expired(self, key: str, pin: str) -> None:
-        """Add that nobody answered in time, so that a replay does the same."""
-        self.entries.append(JournalEntry("expired", key, pin, None))
-
     def verdict(self, pin: str) -> JournalEntry | None:
         """The author's earlier verdict on an answer, if any. Asking again could give another verdict."""
         for at, entry in enumerate(self._verdicts):
@@ -240,24 +190,12 @@ class Journal:
                 return self._verdicts.pop(at)
         return None
 
-    def judged(self, pin: str, reason: str | None) -> JournalEntry:
-        """Add the author's verdict on an answer."""
-        entry = JournalEntry("judged", "", pin, reason)
-        self.entries.append(entry)
-        return entry
-
-    def has_done(self, key: str) -> bool:
-        """Whether the step `key` has run."""
-        return key in self._once
-
-    def result_of(self, key: str) -> Json:
-        """The result of the step `key`."""
-        return self._once[key]
-
-    def done(self, key: str, value: Json) -> JournalEntry:
-        """Add the result of the step `key`."""
-        self._once[key] = value
-        entry = JournalEntry("once", key, "", value)
+    def add(self, kind: StepKind, key: str, pin: str, value: Json) -> JournalEntry:
+        """Add a step that was made just now."""
+        if kind == "once":
+            self.steps[key] = value
+        own = deepcopy(value) if kind == "answer" else value  # the handler may change its answer
+        entry = JournalEntry(kind, key, pin, own)
         self.entries.append(entry)
         return entry
 

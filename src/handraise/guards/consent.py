@@ -17,10 +17,11 @@ from handraise.calls.rounds import digest
 from handraise.errors import DefinitionError, HandraiseError, Stale, Stopped
 from handraise.guards.decide import IF_DECLINED, MISTYPED, DeclinePause, Guard, Hint
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
-from handraise.sdk.stand_ins import stand_in_for
+from handraise.sdk.adapter import stand_in_for
 from handraise.secrets import require_no_secrets
-from handraise.server.asking import Asking, AskOptions
+from handraise.server.asking import Asking
 from handraise.server.client_requests import FormRequest
+from handraise.server.question_arguments import AskOptions
 from handraise.server.served import current_call
 
 Count = Callable[[], Awaitable[int]]

@@ -18,7 +18,6 @@ from fastmcp.tools.tool import ToolResult
 from mcp.server.lowlevel.server import request_ctx
 from mcp.shared.exceptions import McpError, UrlElicitationRequiredError
 from mcp.types import URL_ELICITATION_REQUIRED, CallToolResult
-from pydantic_core import to_jsonable_python
 
 from handraise.sdk import private
 from handraise.sdk.adapter import Service, without_made_up_part
@@ -44,14 +43,10 @@ class FastMcp2Adapter(Mcp1Adapter):
             await self._put_guards_in_place()
             self._mounted = True
 
-    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        found = await self._fast.get_tool(tool)
-        if found is None or found.annotations is None:
-            return None
-        plain: dict[str, Any] = to_jsonable_python(found.annotations, by_alias=True, exclude_none=True)
-        return plain
+    async def registered(self, tool: str) -> object:
+        return await self._fast.get_tool(tool)
 
-    async def _tools(self) -> list[Any]:
+    async def tools(self) -> list[Any]:
         if hasattr(self._fast, "local_provider"):
             found = list(await self._fast.local_provider.list_tools())
             servers = [private.mounted_server(provider) for provider in self._fast.providers]
@@ -60,7 +55,7 @@ class FastMcp2Adapter(Mcp1Adapter):
             servers = private.mounted_servers(self._fast)
         for server in servers:
             if server is not None:
-                found += await type(self)(server)._tools()
+                found += await type(self)(server).tools()
         return found
 
 
@@ -71,22 +66,11 @@ class MountedMiddleware2(Middleware):
         self._adapter, self._service = adapter, service
 
     async def on_call_tool(self, context: Any, call_next: Any) -> Any:
-        """Serve a call of a tool."""
-        return await self._serve("tools/call", context, call_next)
-
-    async def on_get_prompt(self, context: Any, call_next: Any) -> Any:
-        """Serve a prompt."""
-        return await self._serve("prompts/get", context, call_next)
-
-    async def on_read_resource(self, context: Any, call_next: Any) -> Any:
-        """Serve a resource."""
-        return await self._serve("resources/read", context, call_next)
-
-    async def _serve(self, method: str, context: Any, call_next: Any) -> Any:
+        """Serve a request that may ask."""
         ctx = request_ctx.get(None)
         if ctx is None or isinstance(ctx.session, ReportingSession):  # no client, or served already
             return await call_next(context)
-        request = _MountedRequest(ctx, method, context, call_next)
+        request = _MountedRequest(ctx, context, call_next)
         self._service.meet(request)
         await self._adapter.start_mounted()
         async with self._service.running():
@@ -96,6 +80,8 @@ class MountedMiddleware2(Middleware):
                 if error.error.code == URL_ELICITATION_REQUIRED:
                     raise _LinksRequired.from_error(error.error) from error
                 raise ToolError(error.error.message) from error
+
+    on_get_prompt = on_read_resource = on_call_tool
 
 
 class _LinksRequired(UrlElicitationRequiredError, ToolError):
@@ -112,11 +98,11 @@ class _Message:
 class _MountedRequest(Mcp1Request):
     """A request to a mounted server, with the names that it has there."""
 
-    def __init__(self, ctx: Any, method: str, context: Any, call_next: Any) -> None:
+    def __init__(self, ctx: Any, context: Any, call_next: Any) -> None:
         async def handle(_request: Any) -> Any:
             return await call_next(context)
 
-        super().__init__(ctx, method, _Message(context.message), handle)
+        super().__init__(ctx, context.method, _Message(context.message), handle)
 
     def dump(self, result: Any) -> dict[str, Any]:
         return {}  # unused: a handler's error is an exception

@@ -34,7 +34,6 @@ from mcp_types import (
     ReadResourceResult,
     TextResourceContents,
 )
-from pydantic_core import to_jsonable_python
 
 from handraise.errors import HandraiseError, sentence
 from handraise.sdk import private
@@ -73,12 +72,8 @@ class FastMcp4Adapter(Mcp2Adapter):
     def request(self, ctx: Context, call_next: CallNext) -> Mcp2Request:
         return _Request(ctx, call_next)
 
-    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        found = await self._fast.get_tool(tool)
-        if found is None or found.annotations is None:
-            return None
-        plain: dict[str, Any] = to_jsonable_python(found.annotations, by_alias=True, exclude_none=True)
-        return plain
+    async def registered(self, tool: str) -> object:
+        return await self._fast.get_tool(tool)
 
     async def handler_of(self, method: str, target: str) -> object:
         found: Any
@@ -92,7 +87,7 @@ class FastMcp4Adapter(Mcp2Adapter):
             found = await self._fast.get_resource(target) or await self._fast.get_resource_template(target)
         return getattr(found, "fn", None)
 
-    async def _tools(self) -> list[Any]:
+    async def tools(self) -> list[Any]:
         return await _own_tools(self._fast)
 
     async def start_mounted(self) -> None:
@@ -151,20 +146,7 @@ class MountedMiddleware4(Middleware):
         self._service = service
 
     async def on_call_tool(self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]) -> Any:
-        """Serve a call of a tool."""
-        return await self._serve(context, call_next)
-
-    async def on_get_prompt(self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]) -> Any:
-        """Serve a prompt."""
-        return await self._serve(context, call_next)
-
-    async def on_read_resource(
-        self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]
-    ) -> Any:
-        """Serve a resource."""
-        return await self._serve(context, call_next)
-
-    async def _serve(self, context: MiddlewareContext[Any], call_next: FastCallNext[Any, Any]) -> Any:
+        """Serve a request that may ask."""
         wrapper = fastmcp_request_ctx.get()
         if wrapper is None or isinstance(wrapper.session, LiveSession):  # no client, or served already
             return await call_next(context)
@@ -180,6 +162,8 @@ class MountedMiddleware4(Middleware):
             if error.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:  # the only code that FastMCP passes on
                 raise
             raise _ProtocolError(error.error.code, error.error.message, error.error.data) from error
+
+    on_get_prompt = on_read_resource = on_call_tool
 
 
 class _MountedRequest(_Request):

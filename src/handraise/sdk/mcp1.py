@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import inspect
 import logging
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -21,7 +20,6 @@ import anyio
 import anyio.to_thread
 from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.fastmcp import FastMCP
 from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.server import request_ctx
@@ -30,24 +28,23 @@ from mcp.shared.exceptions import McpError
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.version import SUPPORTED_PROTOCOL_VERSIONS
 from pydantic import ConfigDict, ValidationError
-from pydantic_core import to_jsonable_python
 
 from handraise.errors import HandraiseError, SetupError, is_text_of
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.sdk import private
 from handraise.sdk.adapter import (
+    Adapter,
     ClientName,
     ConnectionLost,
-    Identify,
     IncomingRequest,
     Progress,
     RequestFailed,
     Service,
-    identified,
     mixed,
+    run_instead,
+    stand_in_of,
 )
-from handraise.sdk.stand_ins import stand_in_of
 from handraise.this_user import local_person
 from handraise.wire import Capabilities
 
@@ -68,15 +65,11 @@ _CLOSED = -32000, "Connection closed"
 Handle = Callable[[Any], Awaitable[Any]]
 
 
-class Mcp1Adapter:
+class Mcp1Adapter(Adapter):
     """One server on mcp 1.x."""
 
     def __init__(self, server: Any, tool_error: type[Exception] = ToolError) -> None:
-        self._server = weakref.ref(server)
-        self.one_handler = isinstance(server, Server)
-        self.low: Any = server if self.one_handler else private.lowlevel_server(server)
-        self.name: str = self.low.name
-        self.lasting_name = self.name
+        super().__init__(server, server if isinstance(server, Server) else private.lowlevel_server(server))
         self._tool_error = tool_error
         self._is_installed = False
 
@@ -146,38 +139,20 @@ class Mcp1Adapter:
 
     # The author's functions.
 
-    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        server = self._server()
-        listed = await server.list_tools() if isinstance(server, FastMCP) else []
-        said = next((each.annotations for each in listed if each.name == tool), None)
-        return None if said is None else to_jsonable_python(said, by_alias=True, exclude_none=True)
-
     async def handler_of(self, method: str, target: str) -> object:
         """Nothing is replayed: suspended calls need 2026-07-28."""
         return None
 
     async def _put_guards_in_place(self) -> None:
         """Make each tool run the guarded function, and each plain function in a thread."""
-        tools = await self._tools()
+        tools = await self.tools()
         if tools is None:
             raise SetupError("this release of mcp hides its tools: put every @guard below @server.tool()")
         for tool in tools:
             function = getattr(tool, "fn", None)
             instead = stand_in_of(function) or _in_thread(function)
             if instead is not None:
-                tool.fn = instead
-                if hasattr(tool, "is_async"):
-                    tool.is_async = True
-
-    async def _tools(self) -> list[Any] | None:
-        return [] if self.one_handler else private.tools_of(self._server())
-
-    def add_route(self, path: str, endpoint: Callable[..., Any]) -> bool:
-        route = getattr(self._server(), "custom_route", None)
-        if route is None:
-            return False
-        route(path, methods=["GET", "POST"], include_in_schema=False)(endpoint)
-        return True
+                run_instead(tool, instead)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -209,7 +184,7 @@ def _serving(service: Service, handle: Handle, method: str) -> Handle:
     return serve
 
 
-class Mcp1Request:
+class Mcp1Request(IncomingRequest):
     """A request of a client."""
 
     def __init__(self, ctx: Any, method: str, request: Any, handle: Handle) -> None:
@@ -224,26 +199,14 @@ class Mcp1Request:
         known = _REVISIONS.get(_negotiated(self.session))
         self.revision = known or Revision.JUNE_2025
         self.can_be_asked = known is not None and _leads_back(ctx.request)
-        self._token = get_access_token()
-        self.person = _person(self._token, ctx.request, self.session_id)
+        self.token = get_access_token()
+        self.session_id = self._session_id()
+        self.person = _person(self.token, ctx.request, self.session_id)
         self._request = request
         self._handle = handle
         self._result: tuple[Any, Any] | None = None
 
-    @functools.cached_property
-    def principal(self) -> str:
-        return f"{self.person.key} {'' if self._token is None else self._token.client_id}"
-
-    @property
-    def has_token(self) -> bool:
-        return self._token is not None
-
-    def identify(self, by: Identify) -> None:
-        if self._token is not None:
-            self.person = identified(self._token, by, self.session_id)
-
-    @property
-    def session_id(self) -> str:
+    def _session_id(self) -> str:
         if self.ctx.request is None:
             return str(self.connection.get("session id", ""))
         found: str = self.ctx.request.headers.get("mcp-session-id") or ""
@@ -283,12 +246,7 @@ class Mcp1Request:
 
     @property
     def progress_token(self) -> str | int | None:
-        """The token with which the client wants progress."""
         return None if self.ctx.meta is None else self.ctx.meta.progressToken
-
-    @property
-    def wants_progress(self) -> bool:
-        return self.progress_token is not None
 
     def handler(self, *, replay: bool = False) -> Mcp1Handler:
         return Mcp1Handler(self)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextvars
 import dataclasses
 import warnings
-import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import cached_property
 from typing import Any, TypeGuard
 
 from mcp.server.auth.middleware.auth_context import auth_context_var, get_access_token
@@ -31,7 +29,6 @@ from mcp_types import (
 from opentelemetry.context import attach, get_current
 from opentelemetry.trace import get_current_span
 from pydantic import ConfigDict, ValidationError
-from pydantic_core import to_jsonable_python
 
 from handraise.calls import TOKEN_PREFIX
 from handraise.errors import HandraiseError, SetupError, sentence
@@ -40,17 +37,18 @@ from handraise.revisions import Revision
 from handraise.sdk import private
 from handraise.sdk.adapter import (
     ASKING_METHODS,
+    Adapter,
     ClientName,
     ConnectionLost,
-    Identify,
     IncomingRequest,
     Progress,
     RequestFailed,
     Service,
-    identified,
+    has_stand_ins,
     mixed,
+    run_instead,
+    stand_in_of,
 )
-from handraise.sdk.stand_ins import are_there_any, stand_in_of
 from handraise.this_user import local_person
 from handraise.wire import RESUMES, Capabilities
 
@@ -62,15 +60,11 @@ _CONTEXT_FIELDS = frozenset(
 )
 
 
-class Mcp2Adapter:
+class Mcp2Adapter(Adapter):
     """One server on mcp 2.x."""
 
     def __init__(self, server: MCPServer[Any] | Server[Any]) -> None:
-        self._server = weakref.ref(server)
-        self.low: Server[Any] = server if isinstance(server, Server) else private.lowlevel_server(server)
-        self.name = self.low.name
-        self.lasting_name = self.name
-        self.one_handler = isinstance(server, Server)
+        super().__init__(server, server if isinstance(server, Server) else private.lowlevel_server(server))
         _require_known_middleware(self.low)
 
     def install(self, service: Service) -> None:
@@ -145,12 +139,6 @@ class Mcp2Adapter:
 
     # The author's functions.
 
-    async def annotations(self, tool: str) -> Mapping[str, Any] | None:
-        server = self._server()
-        listed = await server.list_tools() if isinstance(server, MCPServer) else []
-        said = next((each.annotations for each in listed if each.name == tool), None)
-        return None if said is None else to_jsonable_python(said, by_alias=True, exclude_none=True)
-
     async def handler_of(self, method: str, target: str) -> object:
         if self.one_handler:
             entry = self.low.get_request_handler(method)
@@ -159,9 +147,9 @@ class Mcp2Adapter:
 
     async def _put_guards_in_place(self) -> None:
         """Make each tool run the guarded function, even if the guard is above `@server.tool()`."""
-        if not are_there_any():
+        if not has_stand_ins():
             return
-        tools = await self._tools()
+        tools = await self.tools()
         if tools is None:  # one might run without its guard
             raise SetupError(
                 "this release of mcp hides its tools, so Handraise cannot see that each @guard is in place. "
@@ -169,19 +157,7 @@ class Mcp2Adapter:
             )
         for tool in tools:
             if (instead := stand_in_of(getattr(tool, "fn", None))) is not None:
-                tool.fn = instead
-                if hasattr(tool, "is_async"):
-                    tool.is_async = True
-
-    async def _tools(self) -> list[Any] | None:
-        return [] if self.one_handler else private.tools_of(self._server())
-
-    def add_route(self, path: str, endpoint: Callable[..., Any]) -> bool:
-        route = getattr(self._server(), "custom_route", None)
-        if route is None:
-            return False
-        route(path, methods=["GET", "POST"], include_in_schema=False)(endpoint)
-        return True
+                run_instead(tool, instead)
 
 
 class AskingMiddleware:
@@ -249,7 +225,7 @@ class TokenBypass:
         return {**result, "requestState": issued} if issued and isinstance(result, Mapping) else result
 
 
-class Mcp2Request:
+class Mcp2Request(IncomingRequest):
     """A request of a client."""
 
     def __init__(self, ctx: Context, call_next: CallNext) -> None:
@@ -262,22 +238,10 @@ class Mcp2Request:
         self.can_be_asked = known is not None and (
             known.modern or not ctx.method or ctx.session.can_send_request
         )
-        self._token = get_access_token()
-        self.session_id = _session_id(ctx)
-        self.person = _person(self._token, ctx, self.session_id)
+        self.token = get_access_token()
+        self.session_id = _session_id(ctx, self.revision)
+        self.person = _person(self.token, ctx, self.session_id)
         self._call_next = call_next
-
-    @cached_property
-    def principal(self) -> str:
-        return f"{self.person.key} {'' if self._token is None else self._token.client_id}"
-
-    @property
-    def has_token(self) -> bool:
-        return self._token is not None
-
-    def identify(self, by: Identify) -> None:
-        if self._token is not None:
-            self.person = identified(self._token, by, self.session_id)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -296,13 +260,8 @@ class Mcp2Request:
 
     @property
     def progress_token(self) -> str | int | None:
-        """The token with which the client wants progress."""
         token: str | int | None = (self.ctx.meta or {}).get("progress_token")
         return token
-
-    @property
-    def wants_progress(self) -> bool:
-        return self.progress_token is not None
 
     def handler(self, *, replay: bool = False) -> Mcp2Handler:
         return Mcp2Handler(self, self._call_next, replay=replay)
@@ -410,10 +369,11 @@ def _bring(token: Any, trace: Any) -> None:
         attach(trace)
 
 
-def _session_id(ctx: Context) -> str:
-    if ctx.request is None:
-        return str(private.connection_state(ctx.session).get(_SESSION_ID, ""))
-    return ctx.request.headers.get("mcp-session-id") or ""
+def _session_id(ctx: Context, revision: Revision) -> str:
+    if ctx.request is not None:
+        return ctx.request.headers.get("mcp-session-id") or ""
+    # Outside of a request, from the handshake. 2026-07-28 has no sessions.
+    return "" if revision.modern else str(private.connection_state(ctx.session).get(_SESSION_ID, ""))
 
 
 def _person(token: AccessToken | None, ctx: Context, session_id: str) -> Person:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
 from handraise.forms import ANSWER, Form, Integer, Number, Text
 from handraise.forms.formats import AskedFormat
@@ -19,7 +19,7 @@ from handraise.questions import (
     UrlQuestion,
 )
 from handraise.secrets import require_no_secrets
-from handraise.server.asking import NO_FALLBACK, Asking, AskOptions, Several, wait_in_thread
+from handraise.server.asking import Asking, Several, wait_in_thread
 from handraise.server.client_requests import (
     FormRequest,
     ModelReply,
@@ -28,18 +28,16 @@ from handraise.server.client_requests import (
     RootsRequest,
     UrlRequest,
 )
-from handraise.server.page_asks import PageAsks
-from handraise.server.page_requests import PageRequest, Requirement
+from handraise.server.page_asks import PageAsks, PageOptions, PageRequest, Requirement
 from handraise.server.question_arguments import (
     CONFIRM,
+    NO_FALLBACK,
     answer_of,
+    ask_options,
     choice_form,
     choices_form,
-    confirmed,
-    form_of,
     refuse,
     require_callable,
-    require_known,
     require_message,
     require_name,
     require_size,
@@ -58,12 +56,9 @@ T = TypeVar("T")
 F = TypeVar("F")
 
 
-class CommonOptions(TypedDict, total=False):
-    """Options of every question, beside its message and its form.
+class CommonOptions(PageOptions, total=False):
+    """Options of every question that is answered in the client, beside those of `PageOptions`.
 
-    - `key`: its name on the wire and in the journal; made up when absent.
-    - `timeout`: seconds until `Expired` is raised.
-    - `because`, `if_declined`: added to the message, so that the person knows what depends on it.
     - `still`: called after an accepted answer. If it returns False or a sentence, or raises ValueError, the situation
       has changed: the answer is not used and `Stale` is raised.
     - `session`: a legacy session to ask on, outside of a request.
@@ -73,12 +68,60 @@ class CommonOptions(TypedDict, total=False):
     else: `Expired`, `Failed` and `Withdrawn` are raised, and `Declined` is an answer.
     """
 
-    key: str | None
-    timeout: float | None
-    because: str | None
-    if_declined: str | None
     still: Callable[[], Any] | None
     session: object
+
+
+class FormOptions(CommonOptions, Generic[T], total=False):
+    """The options of `ask(message, form)`."""
+
+    check: Callable[[T], Any] | None
+    unsafe_preanswer: bool
+
+
+class ConfirmOptions(CommonOptions, total=False):
+    """The options of `ask.confirm`."""
+
+    yes: str | None
+    no: str | None
+
+
+class ChooseManyOptions(CommonOptions, total=False):
+    """The options of `ask.choose_many`."""
+
+    min_items: int | None
+    max_items: int | None
+
+
+class TextOptions(CommonOptions, total=False):
+    """The options of `ask.text`."""
+
+    min_length: int | None
+    max_length: int | None
+    pattern: str | None
+    format: AskedFormat | None
+    check: Callable[[str], Any] | None
+
+
+class NumberOptions(CommonOptions, Generic[T], total=False):
+    """The options of `ask.number`, beside `whole`."""
+
+    minimum: float | None
+    maximum: float | None
+    check: Callable[[T], Any] | None
+
+
+class DateOptions(CommonOptions, total=False):
+    """The options of `ask.date`."""
+
+    check: Callable[[datetime.date], Any] | None
+
+
+class OpenOptions(CommonOptions, total=False):
+    """The options of `ask.open`."""
+
+    wait: bool
+    unsafe_plain_http: bool
 
 
 class Ask(PageAsks):
@@ -90,24 +133,11 @@ class Ask(PageAsks):
 
     @overload
     def __call__(
-        self,
-        message: str,
-        form: type[T] | Form[T],
-        *,
-        check: Callable[[T], Any] | None = None,
-        unsafe_preanswer: bool = False,
-        **common: Unpack[CommonOptions],
+        self, message: str, form: type[T] | Form[T], **options: Unpack[FormOptions[T]]
     ) -> Asking[Answer[T]]: ...
     @overload
     def __call__(
-        self,
-        message: str,
-        form: type[T] | Form[T],
-        *,
-        fallback: F,
-        check: Callable[[T], Any] | None = None,
-        unsafe_preanswer: bool = False,
-        **common: Unpack[CommonOptions],
+        self, message: str, form: type[T] | Form[T], *, fallback: F, **options: Unpack[FormOptions[T]]
     ) -> Asking[Answer[T] | Fallback[F]]: ...
     @fits_call
     def __call__(
@@ -130,18 +160,10 @@ class Ask(PageAsks):
         )
 
     @overload
-    def confirm(
-        self, message: str, *, yes: str | None = None, no: str | None = None, **common: Unpack[CommonOptions]
-    ) -> Asking[Answer[bool]]: ...
+    def confirm(self, message: str, **options: Unpack[ConfirmOptions]) -> Asking[Answer[bool]]: ...
     @overload
     def confirm(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        yes: str | None = None,
-        no: str | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, **options: Unpack[ConfirmOptions]
     ) -> Asking[Answer[bool] | Fallback[F]]: ...
     @fits_call
     def confirm(
@@ -163,7 +185,7 @@ class Ask(PageAsks):
             CONFIRM,
             common,
             fallback=fallback,
-            convert=confirmed,
+            convert=answer_of,
             declined_when=lambda said: not said,
             hints=QuestionHints(buttons=buttons),
         )
@@ -196,13 +218,7 @@ class Ask(PageAsks):
 
     @overload
     def choose_many(
-        self,
-        message: str,
-        options: Mapping[T, str] | Iterable[T],
-        *,
-        min_items: int | None = None,
-        max_items: int | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, options: Mapping[T, str] | Iterable[T], **more: Unpack[ChooseManyOptions]
     ) -> Asking[Answer[list[T]]]: ...
     @overload
     def choose_many(
@@ -211,9 +227,7 @@ class Ask(PageAsks):
         options: Mapping[T, str] | Iterable[T],
         *,
         fallback: F,
-        min_items: int | None = None,
-        max_items: int | None = None,
-        **common: Unpack[CommonOptions],
+        **more: Unpack[ChooseManyOptions],
     ) -> Asking[Answer[list[T]] | Fallback[F]]: ...
     @fits_call
     def choose_many(
@@ -231,29 +245,10 @@ class Ask(PageAsks):
         return _form(message, form, common, fallback=fallback, convert=convert)
 
     @overload
-    def text(
-        self,
-        message: str,
-        *,
-        min_length: int | None = 1,
-        max_length: int | None = None,
-        pattern: str | None = None,
-        format: AskedFormat | None = None,
-        check: Callable[[str], Any] | None = None,
-        **common: Unpack[CommonOptions],
-    ) -> Asking[Answer[str]]: ...
+    def text(self, message: str, **options: Unpack[TextOptions]) -> Asking[Answer[str]]: ...
     @overload
     def text(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        min_length: int | None = 1,
-        max_length: int | None = None,
-        pattern: str | None = None,
-        format: AskedFormat | None = None,
-        check: Callable[[str], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, **options: Unpack[TextOptions]
     ) -> Asking[Answer[str] | Fallback[F]]: ...
     @fits_call
     def text(
@@ -277,53 +272,23 @@ class Ask(PageAsks):
             pattern=pattern,
             format=format,
         )
-        return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
+        return _form(message, Form.by_hand(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
     def number(  # type: ignore[overload-overlap]  # a bool that nobody knows gives a float, and an int is one
-        self,
-        message: str,
-        *,
-        whole: Literal[True],
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[int], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, whole: Literal[True], **options: Unpack[NumberOptions[int]]
     ) -> Asking[Answer[int]]: ...
     @overload
     def number(
-        self,
-        message: str,
-        *,
-        whole: bool = False,
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[float], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, whole: bool = False, **options: Unpack[NumberOptions[float]]
     ) -> Asking[Answer[float]]: ...
     @overload
     def number(  # type: ignore[overload-overlap]
-        self,
-        message: str,
-        *,
-        fallback: F,
-        whole: Literal[True],
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[int], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, whole: Literal[True], **options: Unpack[NumberOptions[int]]
     ) -> Asking[Answer[int] | Fallback[F]]: ...
     @overload
     def number(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        whole: bool = False,
-        minimum: float | None = None,
-        maximum: float | None = None,
-        check: Callable[[float], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, whole: bool = False, **options: Unpack[NumberOptions[float]]
     ) -> Asking[Answer[float] | Fallback[F]]: ...
     @fits_call
     def number(
@@ -340,24 +305,13 @@ class Ask(PageAsks):
         """Ask for a number, or for a whole one."""
         kind = Integer if whole else Number
         field = kind(ANSWER, title="Your answer", minimum=minimum, maximum=maximum)
-        return _form(message, form_of(field), common, fallback=fallback, check=check, convert=answer_of)
+        return _form(message, Form.by_hand(field), common, fallback=fallback, check=check, convert=answer_of)
 
     @overload
-    def date(
-        self,
-        message: str,
-        *,
-        check: Callable[[datetime.date], Any] | None = None,
-        **common: Unpack[CommonOptions],
-    ) -> Asking[Answer[datetime.date]]: ...
+    def date(self, message: str, **options: Unpack[DateOptions]) -> Asking[Answer[datetime.date]]: ...
     @overload
     def date(
-        self,
-        message: str,
-        *,
-        fallback: F,
-        check: Callable[[datetime.date], Any] | None = None,
-        **common: Unpack[CommonOptions],
+        self, message: str, *, fallback: F, **options: Unpack[DateOptions]
     ) -> Asking[Answer[datetime.date] | Fallback[F]]: ...
     @fits_call
     def date(
@@ -373,14 +327,7 @@ class Ask(PageAsks):
 
     @overload
     def open(
-        self,
-        message: str,
-        url: str,
-        elicitation_id: str | None = None,
-        *,
-        wait: bool = True,
-        unsafe_plain_http: bool = False,
-        **common: Unpack[CommonOptions],
+        self, message: str, url: str, elicitation_id: str | None = None, **options: Unpack[OpenOptions]
     ) -> Asking[Answer[None]]: ...
     @overload
     def open(
@@ -390,9 +337,7 @@ class Ask(PageAsks):
         elicitation_id: str | None = None,
         *,
         fallback: F,
-        wait: bool = True,
-        unsafe_plain_http: bool = False,
-        **common: Unpack[CommonOptions],
+        **options: Unpack[OpenOptions],
     ) -> Asking[Answer[None] | Fallback[F]]: ...
     @fits_call
     def open(
@@ -410,13 +355,12 @@ class Ask(PageAsks):
 
         Accepting is consent to open the link, nothing more. With `wait=False` this returns after the consent.
         """
-        require_text("url", url)
-        require_name("elicitation_id", elicitation_id)
-        question = UrlQuestion(_composed(message, common), url, elicitation_id)
+        options = ask_options(common, CommonOptions, fallback)
+        question = _link(UrlQuestion(_composed(message, common), url, elicitation_id))
         request = UrlRequest(question, wait=wait, unsafe_plain_http=unsafe_plain_http)
         request.require_askable()
         require_size(question)
-        return Asking(request, _options_of(common, fallback))
+        return Asking(request, options)
 
     @fits_call
     def require(self, *links: Page[Any] | UrlQuestion | str, timeout: float | None = None) -> Requirement:
@@ -433,7 +377,9 @@ class Ask(PageAsks):
         self, *, key: str | None = None, timeout: float | None = None, session: object = None
     ) -> Asking[tuple[Root, ...]]:
         """Ask the client which roots it exposes."""
-        return Asking(RootsRequest(), _options_of({"key": key, "timeout": timeout, "session": session}))
+        return Asking(
+            RootsRequest(), ask_options({"key": key, "timeout": timeout, "session": session}, CommonOptions)
+        )
 
     @fits_call
     def model(
@@ -448,7 +394,10 @@ class Ask(PageAsks):
     ) -> Asking[ModelReply]:
         """Ask the client's own model (sampling). `parameters` are the protocol's, in its own spelling."""
         params = sampling_params(prompt, max_tokens, parameters)
-        return Asking(ModelRequest(params), _options_of({"key": key, "timeout": timeout, "session": session}))
+        return Asking(
+            ModelRequest(params),
+            ask_options({"key": key, "timeout": timeout, "session": session}, CommonOptions),
+        )
 
     def all(self, **askings: Asking[T]) -> Several[T]:
         """Ask several things at once: one round on 2026-07-28, one after the other before. The answers by name."""
@@ -472,11 +421,13 @@ def _required(link: Page[Any] | UrlQuestion | str) -> UrlRequest | PageRequest[A
     if not hasattr(link, "message"):
         refuse("link", "an address, a UrlQuestion or a page", link)
     require_text("message", link.message)
-    if not isinstance(link, UrlQuestion):
-        return PageRequest(link, link.message)
-    require_text("url", link.url)
-    require_name("elicitation_id", link.elicitation_id)
-    return UrlRequest(link)
+    return UrlRequest(_link(link)) if isinstance(link, UrlQuestion) else PageRequest(link, link.message)
+
+
+def _link(question: UrlQuestion) -> UrlQuestion:
+    require_text("url", question.url)
+    require_name("elicitation_id", question.elicitation_id)
+    return question
 
 
 _NEEDED = "Please open this page to go on."
@@ -494,35 +445,24 @@ def _form(
     unsafe_preanswer: bool = False,
     hints: QuestionHints = NO_HINTS,
 ) -> Asking[Any]:
-    message = _composed(message, common)
-    require_callable("still", common.get("still"))
+    options = ask_options(common, CommonOptions, fallback, unsafe_preanswer)
+    question = FormQuestion(_composed(message, common), form, hints=hints)
+    still = common.get("still")
+    require_callable("still", still)
     require_callable("check", check)
-    question = FormQuestion(message, form, hints=hints)
-    require_no_secrets(message, form)
+    require_no_secrets(question.message, form)
     require_size(question)
     request: FormRequest[Any] = FormRequest(
-        question, convert, check, common.get("still"), declined_when, size_limits().message
+        question, convert, check, still, declined_when, size_limits().message
     )
-    return Asking(request, _options_of(common, fallback, unsafe_preanswer))
-
-
-def _options_of(
-    common: CommonOptions, fallback: Any = NO_FALLBACK, unsafe_preanswer: bool = False
-) -> AskOptions:
-    require_known(common, CommonOptions)
-    key, timeout = common.get("key"), common.get("timeout")
-    require_name("key", key)
-    require_timeout(timeout)
-    return AskOptions(key, timeout, fallback, common.get("session"), unsafe_preanswer)
+    return Asking(request, options)
 
 
 def _composed(message: str, common: CommonOptions) -> str:
     """Question, reason and consequence, one line each: some clients show only three lines of a message."""
     require_message(message)
     if because := common.get("because"):
-        require_text("because", because)
         message += f"\nWhy: {because}"
     if if_declined := common.get("if_declined"):
-        require_text("if_declined", if_declined)
         message += f"\nIf you decline: {if_declined}"
     return message

@@ -6,9 +6,8 @@ import asyncio
 import contextvars
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -32,6 +31,7 @@ from handraise.questions import FASTER_THAN_READING, Cancelled, Declined, Fallba
 from handraise.secrets import require_none
 from handraise.server.channels import leave_limits, person_time
 from handraise.server.client_requests import ClientRequest, FormRequest, Unusable, UrlRequest
+from handraise.server.question_arguments import NO_FALLBACK, AskOptions, OutgoingRequest
 from handraise.server.runtime import session_call
 from handraise.server.served import CURRENT, ServedCall, current_call, fitting
 from handraise.wire import REFUSALS, parse_refusal
@@ -52,25 +52,6 @@ _NO_WORKER = (
     "ask.sync waits in the worker thread of a plain `def` tool, or of anyio.to_thread.run_sync, and this is none: in "
     "an `async def` write `await` instead, as in `answer = await ask.confirm(...)`"
 )
-
-
-class _NoFallback:
-    def __repr__(self) -> str:
-        return "NO_FALLBACK"
-
-
-NO_FALLBACK: Any = _NoFallback()
-
-
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """How to ask a question, apart from its content."""
-
-    key: str | None = None
-    timeout: float | None = None
-    fallback: Any = NO_FALLBACK
-    session: object = None
-    unsafe_preanswer: bool = False
 
 
 def _refuse_name(question: object, name: str) -> NoReturn:
@@ -107,28 +88,30 @@ class Unasked:
 class Asking(Unasked, Generic[R_co]):
     """A question that is not asked yet. Awaiting it asks it and returns the answer."""
 
-    __slots__ = ("_options", "_request")
+    __slots__ = ("_request", "options")
 
     def __init__(self, request: ClientRequest[Any], options: AskOptions) -> None:
         self._request = request
-        self._options = options
+        self.options = options
         self._used = False
 
     def __await__(self) -> Generator[Any, None, R_co]:
-        return self.asked().__await__()
+        return self._asked().__await__()
 
-    def asked(self) -> Coroutine[Any, Any, R_co]:
-        """Ask it alone."""
+    def _asked(self) -> Coroutine[Any, Any, R_co]:
         self.use()
-        return ask_until_valid(self.call(), self._request, self._options)
+        return ask_until_valid(self.call(), self._request, self.options)
 
-    async def begun(self, name: str | None) -> Callable[[], Coroutine[Any, Any, R_co]]:
+    async def begun(self, name: str) -> Callable[[], Coroutine[Any, Any, R_co]]:
         """Do the slow work before sending; returns a function that asks it, together with others."""
         self.use()
-        call, request, options = self.call(), self._request, self._options
-        if request.mode != "form" and call.can(request.mode):
+        call, request, options = self.call(), self._request, self.options
+        try:
             async with call.at_question():
-                request = await request.begin(call, options.timeout or call.runtime.options.timeout)
+                timeout = options.timeout or call.runtime.options.timeout
+                request = await request.begin(call, options.key or name, timeout)
+        except HandraiseError as error:
+            raise call.raisable(error) from error.__cause__
         return partial(ask_until_valid, call, request, options, name)
 
     def is_supported(self, call: ServedCall) -> bool:
@@ -143,22 +126,21 @@ class Asking(Unasked, Generic[R_co]):
     def prepare(self) -> Prepared[R_co]:
         """Send the question without waiting; wait for the answer later by awaiting the result."""
         self.use()
-        return Prepared(self.call(), self.ready(), self.asked(), self.coming)
+        outgoing = self.outgoing()
+        return Prepared(self.call(), outgoing.request, self._asked(), [outgoing])
 
-    @property
-    def key(self) -> str | None:
-        """The key that its author chose for the wire."""
-        return self._options.key
-
-    @property
-    def session(self) -> object:
-        """The legacy session that the author chose."""
-        return self._options.session
-
-    @property
-    def coming(self) -> tuple[asyncio.Event, ...]:
-        """Events that fill the request that `ready` returned."""
-        return ()
+    def outgoing(self) -> OutgoingRequest:
+        """The input request to send. That of a page is known when the page has a link."""
+        outgoing = OutgoingRequest()
+        self.options = replace(self.options, outgoing=outgoing)
+        if isinstance(self._request, UrlRequest):
+            self._request = self._request.identified(self.call())
+        if self._request.question is not None or self._request.mode != "url":
+            try:
+                outgoing.fill(self._request.dump(self.call().revision))
+            except NotSupported:  # raised, or answered by the fallback, where the answer is awaited
+                outgoing.fill({})
+        return outgoing
 
     @property
     def elicitation_id(self) -> str | None:
@@ -168,24 +150,10 @@ class Asking(Unasked, Generic[R_co]):
         self._request = self._request.identified(self.call())
         return self._request.question.elicitation_id
 
-    def ready(self) -> dict[str, Any]:
-        """The input request to send; empty if the revision cannot express it."""
-        if isinstance(self._request, UrlRequest):
-            self._request = self._request.identified(self.call())
-        with suppress(NotSupported):  # raised, or answered by the fallback, where the answer is awaited
-            return self.request
-        return {}
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """The input request for this call's client."""
-        return self._request.dump(self.call().revision)
-
     def call(self) -> ServedCall:
         """The call in which it is asked."""
-        if self._options.session is not None:
-            return session_call(self._options.session)
-        return current_call()
+        session = self.options.session
+        return current_call() if session is None else session_call(session)
 
 
 class Prepared(Generic[R_co]):
@@ -198,7 +166,7 @@ class Prepared(Generic[R_co]):
         call: ServedCall,
         request: dict[str, Any],
         asked: Coroutine[Any, Any, R_co],
-        coming: tuple[asyncio.Event, ...] = (),
+        coming: Sequence[OutgoingRequest],
     ) -> None:
         self.request: dict[str, Any] = request
         """The input request that was sent; for several questions, one by key. A page's is empty until `sent`."""
@@ -218,8 +186,8 @@ class Prepared(Generic[R_co]):
         self._call.prepared.remove(task)
         if not task.cancelled():
             task.exception()  # an author who does not await it does not need the error
-        for event in self._coming:
-            event.set()
+        for outgoing in self._coming:
+            outgoing.is_known.set()
 
     if not TYPE_CHECKING:
         __getattr__ = _refuse_name
@@ -230,8 +198,8 @@ class Prepared(Generic[R_co]):
         It is empty when nobody must or can be asked.
         """
         async with self._call.at_question():
-            for event in self._coming:
-                await event.wait()
+            for outgoing in self._coming:
+                await outgoing.is_known.wait()
         return self.request
 
     def __await__(self) -> Generator[Any, None, R_co]:
@@ -280,9 +248,9 @@ class Several(Unasked, Generic[R_co]):
     def prepare(self) -> Prepared[dict[str, R_co]]:
         """Send the questions without waiting; wait for the answers later by awaiting the result."""
         self.use()
-        requests = {asking.key or name: asking.ready() for name, asking in self._askings.items()}
-        coming = [each for asking in self._askings.values() for each in asking.coming]
-        return Prepared(self._call(), requests, self._answers(), tuple(coming))
+        coming = {asking.options.key or name: asking.outgoing() for name, asking in self._askings.items()}
+        requests = {key: outgoing.request for key, outgoing in coming.items()}
+        return Prepared(self._call(), requests, self._answers(), [*coming.values()])
 
     def use(self) -> None:
         for asking in self._askings.values():
@@ -290,7 +258,7 @@ class Several(Unasked, Generic[R_co]):
 
     def _call(self) -> ServedCall:
         """The call of the chosen session, else the running call."""
-        sessions = [asking.session for asking in self._askings.values()]
+        sessions = [asking.options.session for asking in self._askings.values()]
         session = sessions[0] if sessions and all(each is sessions[0] for each in sessions) else None
         return current_call() if session is None else session_call(session)
 
@@ -313,7 +281,7 @@ def _wrong_among(askings: Mapping[str, object]) -> str | None:
             return (
                 f"{name} has to be a question that is not awaited, as in {name}=ask.text(...), not {asking!r}"
             )
-        key = asking.key or name
+        key = asking.options.key or name
         if not is_unicode(key):
             return f"the key {key!r}: {NO_UNICODE}"
         if (other := names.setdefault(key, name)) != name:
@@ -363,12 +331,18 @@ async def _ask(
     call: ServedCall, request: ClientRequest[Any], options: AskOptions, name: str | None, record: Any
 ) -> Any:
     runtime = call.runtime
+    key = options.key or name or call.next_key(request.content)
+    timeout = options.timeout or runtime.options.timeout
+    request = await request.begin(call, key, timeout)
+    if request.known is not None:
+        return request.known
+    if record is not None:
+        record.request = request
     call.require_mode(request.mode)
     if isinstance(request, FormRequest):
         require_none(call.reading.judge_together(request.question.message, request.question.form))
-    key = options.key or name or call.next_key(request.content)
-    timeout = options.timeout or runtime.options.timeout
-    request = await request.begin(call, timeout)
+    if options.outgoing is not None and not options.outgoing.is_known.is_set():
+        options.outgoing.fill(request.dump(call.revision))
     if options.unsafe_preanswer and (given := await _given_before(call, key, request, record)) is not None:
         return given
     tries = runtime.options.max_reasks
@@ -377,7 +351,7 @@ async def _ask(
     while True:
         wire = request.dump(call.revision, timeout, again)
         if record is not None:
-            record.sending(key, request, wire)
+            await record.sending(key, wire)
         asked_at = time.monotonic()
         with person_time():
             raw = await call.channel.exchange(key, wire, timeout)
@@ -395,7 +369,10 @@ async def _ask(
         if record is not None:
             await record.read(result)
         if not isinstance(result, Unusable):
-            return _timed(result, time.monotonic() - asked_at)
+            seconds = time.monotonic() - asked_at
+            if isinstance(result, Declined | Cancelled) and seconds < FASTER_THAN_READING:
+                return replace(result, seconds=seconds)
+            return result
         again = result
         if result.counts:
             if tries == 0:
@@ -404,18 +381,11 @@ async def _ask(
             call.count()
 
 
-def _timed(result: Any, seconds: float) -> Any:
-    """Note the time on a decline or cancel that came faster than a person reads."""
-    if isinstance(result, Declined | Cancelled) and seconds < FASTER_THAN_READING:
-        return replace(result, seconds=seconds)
-    return result
-
-
 async def _given_before(call: ServedCall, key: str, request: ClientRequest[Any], record: Any) -> Any:
     """A valid answer that came with the call itself, or None."""
-    if key not in call.answered_before:
+    if call.replayed_as or key not in call.responses:
         return None
-    raw = call.answered_before[key]
+    raw = call.responses[key]
     try:
         result = await request.read(raw, call)
     except HandraiseError:

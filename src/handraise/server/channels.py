@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from handraise.calls.call import begin_task
-from handraise.calls.rounds import OpenQuestion, pin_of
+from handraise.calls.rounds import OpenQuestion
 from handraise.errors import Failed, Mode, NotSupported, UsageError, Withdrawn
 from handraise.sdk.adapter import ConnectionLost, RequestFailed
 from handraise.server.flows import Notice
 from handraise.wire import INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
+    from handraise.sdk.adapter import IncomingRequest
     from handraise.server.served import ServedCall
 
 
@@ -52,6 +53,14 @@ class Channel:
 
     async def completed(self, elicitation_id: str, deadline: float) -> bool:
         """Wait until a URL question is finished in the browser, as long as the revision allows."""
+        served = self._served
+        with person_time():
+            async with kept_alive(served, _IN_BROWSER):
+                return await served.unless_left(
+                    self._wait_for_end(elicitation_id, deadline - time.monotonic())
+                )
+
+    async def _wait_for_end(self, elicitation_id: str, seconds: float) -> bool:
         raise NotImplementedError
 
     async def announce(self, elicitation_id: str, deadline: float) -> None:
@@ -75,12 +84,7 @@ class RoundChannel(Channel):
     """
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        served, recorder = self._served, self._served.runtime.recorder
-        journal = served.journal
-        is_known = journal is not None and journal.remembers(key, pin_of(request))
-        if recorder is not None and not recorder.shares and not is_known:
-            await recorder.asked(served, key)
-        return await served.ask_in_round(key, request, timeout)
+        return await self._served.ask_in_round(key, request, timeout)
 
     async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
         """In tasks of their own: questions that are asked in the same turn of the event loop share a round."""
@@ -92,14 +96,12 @@ class RoundChannel(Channel):
             for task in tasks:
                 task.cancel()
 
-    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+    async def _wait_for_end(self, elicitation_id: str, seconds: float) -> bool:
         # Bounded: a client or a proxy gives up on a request that stays silent. Then the question is shown again.
-        served = self._served
-        seconds = min(served.runtime.options.hold, deadline - time.monotonic())
-        with person_time():
-            async with kept_alive(served, _IN_BROWSER):
-                work = served.runtime.flows.wait(elicitation_id, served.person, seconds)
-                return await served.unless_left(work)
+        runtime = self._served.runtime
+        return await runtime.flows.wait(
+            elicitation_id, self._served.person, min(runtime.options.hold, seconds)
+        )
 
 
 class LiveChannel(Channel):
@@ -107,55 +109,40 @@ class LiveChannel(Channel):
 
     def __init__(self, served: ServedCall) -> None:
         super().__init__(served)
-        self._sending: set[asyncio.Future[Any]] = set()
+        self._sending: list[asyncio.Task[None]] = []
         self._links: list[_Link] = []
         self._sent = 0
 
     async def exchange(self, key: str, request: Mapping[str, Any], timeout: float) -> Any:
-        served, recorder = self._served, self._served.runtime.recorder
-        if recorder is not None:
-            await recorder.asked(served, key)
+        served, live, sending = self._served, self._served.request, None
         question = served.open_question(key, request, timeout)
-        sending = self._send(key, request)
-        sending.add_done_callback(partial(_settle, question, request))
+        under_way: dict[object, list[OpenQuestion]] = live.connection.setdefault(_QUESTIONS, {})
+        self._sent += 1
+        name = live.principal, live.id, self._sent, key
+        if same := under_way.get(name):  # a duplicate of this call has sent it, and shares the answer
+            same.append(question)
+        else:
+            askers = under_way[name] = [question]
+            # Without our call: the SDK keeps this context until the next message.
+            sending = begin_task(_send(live, request, askers), served.context_without_call())
+            sending.add_done_callback(partial(_sent, under_way, name, askers))
+            self._sending.append(sending)
         try:
             async with kept_alive(served):
                 return await question.future
         finally:
             served.close_question(key)
-            sending.cancel()  # no effect on one that was answered; otherwise the SDK tells the client
-
-    def _send(self, key: str, request: Mapping[str, Any]) -> asyncio.Future[Any]:
-        """Send a question, or join the same one of a duplicate of this call."""
-        live = self._served.request
-        under_way: dict[object, asyncio.Task[Any]] = live.connection.setdefault(_QUESTIONS, {})
-        self._sent += 1
-        name = live.principal, live.id, self._sent, key
-        sending: asyncio.Future[Any]
-        if (same := under_way.get(name)) is not None:
-            sending = asyncio.shield(same)  # giving up here leaves the question to the call that sent it
-        else:
-            # Without our call: the SDK keeps this context until the next message.
-            context = self._served.context_without_call()
-            sending = begin_task(live.send_request(request["method"], request.get("params")), context)
-            under_way[name] = sending
-            sending.add_done_callback(lambda _: under_way.pop(name, None))
-        self._sending.add(sending)
-        sending.add_done_callback(self._sending.discard)
-        return sending
+            if sending is not None:
+                sending.cancel()  # no effect on one that was answered; otherwise the SDK tells the client
 
     async def ask_all(self, begins: Sequence[Begin]) -> list[Any]:
         """One after the other: a client shows one dialog at a time."""
         return [await (await begin())() for begin in begins]
 
-    async def completed(self, elicitation_id: str, deadline: float) -> bool:
+    async def _wait_for_end(self, elicitation_id: str, seconds: float) -> bool:
         served = self._served
         notice = self._notice(elicitation_id, math.inf, {})  # as long as we wait
-        with person_time():
-            async with kept_alive(served, _IN_BROWSER):
-                seconds = deadline - time.monotonic()
-                work = served.runtime.flows.wait(elicitation_id, served.person, seconds, notice)
-                return await served.unless_left(work)
+        return await served.runtime.flows.wait(elicitation_id, served.person, seconds, notice)
 
     async def announce(self, elicitation_id: str, deadline: float) -> None:
         served = self._served
@@ -180,9 +167,9 @@ class LiveChannel(Channel):
         await self.told()  # cancelling them here, too, would interrupt the SDK while it tells the client
 
     async def told(self) -> None:
-        if self._sending:
+        if untold := [sending for sending in self._sending if not sending.done()]:
             with anyio.move_on_after(_TELLING, shield=True):
-                await asyncio.wait(self._sending)
+                await asyncio.wait(untold)
 
 
 _QUESTIONS = "handraise questions"
@@ -200,7 +187,7 @@ class _Link:
 @asynccontextmanager
 async def kept_alive(served: ServedCall, message: str = _WAITING) -> AsyncIterator[None]:
     """Send progress with the caller's token, so that the client's timer does not run out while a person thinks."""
-    if not served.request.wants_progress:
+    if served.request.progress_token is None:
         yield
         return
     ticking = begin_task(_tick(served, message))
@@ -216,16 +203,27 @@ async def _tick(served: ServedCall, message: str) -> None:
         await served.handler.keep_alive(message)
 
 
-def _settle(question: OpenQuestion, request: Mapping[str, Any], sent: asyncio.Future[Any]) -> None:
-    """Set a question's result from its finished request."""
-    if sent.cancelled():
+async def _send(live: IncomingRequest, request: Mapping[str, Any], askers: list[OpenQuestion]) -> None:
+    """Send a question, and give the answer to everybody who asks it. Nobody joins them afterwards."""
+    try:
+        answer = await live.send_request(request["method"], request.get("params"))
+    except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
+        for question in askers:
+            question.fail(_meaning(error, request))
+    else:
+        for question in askers:
+            question.answer(answer)
+    askers.clear()
+
+
+def _sent(
+    under_way: dict[object, list[OpenQuestion]], name: object, askers: list[OpenQuestion], _: object
+) -> None:
+    """The request is over. Those without an answer get none: it was given up."""
+    if under_way.get(name) is askers:
+        del under_way[name]
+    for question in askers:
         question.fail(Withdrawn())
-        return
-    error = sent.exception()
-    if error is None:
-        question.answer(sent.result())
-    elif isinstance(error, Exception):
-        question.fail(_meaning(error, request))
 
 
 def _meaning(error: Exception, request: Mapping[str, Any]) -> Exception:

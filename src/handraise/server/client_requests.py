@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from handraise.calls.rounds import digest
 from handraise.errors import Expired, Failed, Mode, Stale
@@ -18,6 +18,7 @@ from handraise.questions import (
     Declined,
     FormQuestion,
     Question,
+    QuestionHints,
     UrlQuestion,
     field_reasons,
     with_reasons,
@@ -51,50 +52,43 @@ class Unusable:
     """The valid values: the next form has them as defaults."""
 
 
-class ClientRequest(Protocol[R_co]):
+class ClientRequest(Generic[R_co]):
     """A request to the client within a call."""
 
-    @property
-    def mode(self) -> Mode:
-        """The capability that the client needs."""
-        ...
+    mode: ClassVar[Mode]
+    """The capability that the client needs."""
+    question: Question | None
+    """The question to a person; None for a request that no person answers."""
+    wait: bool = False
+    """Whether accepting it leads to a browser flow, and its end is awaited."""
+    known: R_co | None = None
+    """Its result, if that is known without asking."""
 
     @property
     def content(self) -> object:
         """The content that tells this request from others, for its id."""
-        ...
-
-    @property
-    def question(self) -> Question | None:
-        """The question to a person; None for a request that no person answers."""
-        ...
-
-    @property
-    def leads_to_browser(self) -> bool:
-        """Whether accepting it leads to a browser flow."""
-        ...
+        raise NotImplementedError
 
     def dump(
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
     ) -> dict[str, Any]:
         """The input request; `again` says why the last answer was unusable."""
-        ...
+        raise NotImplementedError
 
-    async def begin(self, call: ServedCall, timeout: float) -> ClientRequest[R_co]:
-        """The request for this call."""
-        ...
+    async def begin(self, call: ServedCall, key: str, timeout: float) -> Self:
+        """Do the slow work before it can be sent, once; returns the request to send."""
+        return self
 
     async def read(self, raw: Any, call: ServedCall) -> R_co | Unusable:
         """Parse the client's answer. `WireError` when it is not an answer."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(slots=True)
-class FormRequest(Generic[T]):
+class FormRequest(ClientRequest[Accepted[T] | Declined | Cancelled]):
     """A form question. `declined_when` recognises accepted answers that mean "no" (a confirmation)."""
 
     mode: ClassVar[Mode] = "form"
-    leads_to_browser: ClassVar[bool] = False
     question: FormQuestion[Any]
     convert: Callable[[Any], T] | None = None
     """Converts the form's value for the author."""
@@ -112,21 +106,16 @@ class FormRequest(Generic[T]):
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
     ) -> dict[str, Any]:
         hints = replace(self.question.hints, expires_in=timeout)
-        right: Mapping[str, Any] = {}
-        if again is not None:
-            if (
-                self.question.confirms is None and not hints.guard
-            ):  # nobody confirms by what they typed before
-                right = again.right
-            hints = replace(hints, problems=again.problems, last_answer=right)
-        params = dump_question(self.question, revision, hints)
-        if again is not None:
-            params["message"] = with_reasons(params["message"], again.reasons, self.longest_message)
-            params["requestedSchema"] = _with_defaults(params["requestedSchema"], right, revision)
-        return {"method": "elicitation/create", "params": params}
-
-    async def begin(self, call: ServedCall, timeout: float) -> FormRequest[T]:
-        return self
+        if again is None:
+            return _elicit(self.question, revision, hints)
+        is_consent = self.question.confirms is not None or hints.guard
+        right = {} if is_consent else again.right  # nobody confirms by what they typed before
+        hints = replace(hints, problems=again.problems, last_answer=right)
+        request = _elicit(self.question, revision, hints)
+        params = request["params"]
+        params["message"] = with_reasons(params["message"], again.reasons, self.longest_message)
+        params["requestedSchema"] = _with_defaults(params["requestedSchema"], right, revision)
+        return request
 
     async def read(self, raw: Any, call: ServedCall) -> Accepted[T] | Declined | Cancelled | Unusable:
         form = self.question.form
@@ -153,7 +142,7 @@ class FormRequest(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class UrlRequest:
+class UrlRequest(ClientRequest[Accepted[None] | Declined | Cancelled]):
     """Consent to open a link. With `wait`, also its completion."""
 
     mode: ClassVar[Mode] = "url"
@@ -168,25 +157,20 @@ class UrlRequest:
     def content(self) -> object:
         return self.question.url
 
-    @property
-    def leads_to_browser(self) -> bool:
-        return self.wait
-
     def dump(
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
     ) -> dict[str, Any]:
         left = max(0.0, self.deadline - time.monotonic()) if self.deadline else timeout
-        hints = replace(self.question.hints, expires_in=left)
-        params = dump_question(self.question, revision, hints)
+        request = _elicit(self.question, revision, replace(self.question.hints, expires_in=left))
         if again is not None:  # the person's answer was not wrong
-            params["message"] = "\n\n".join((self.question.message, *again.reasons))
-        return {"method": "elicitation/create", "params": params}
+            request["params"]["message"] = "\n\n".join((self.question.message, *again.reasons))
+        return request
 
     def require_askable(self) -> None:
         """Refuse an invalid link when the question is made."""
         require_safe_url(self.question.url, unsafe_plain_http=self.unsafe_plain_http)
 
-    async def known(self, call: ServedCall) -> UrlRequest:
+    async def remembered(self, call: ServedCall) -> UrlRequest:
         """The same link with the id that this person got for it before.
 
         Elicitation ids are random, so the flows remember which one was given out.
@@ -194,8 +178,7 @@ class UrlRequest:
         if self.question.elicitation_id is not None:
             return self
         about = f"link {digest([call.runtime.name, call.person.key, self.question.url])}"
-        chosen = await call.runtime.flows.known_id(about)
-        return replace(self, question=replace(self.question, elicitation_id=chosen), about=about)
+        return replace(self._named(await call.runtime.flows.known_id(about)), about=about)
 
     async def is_finished(self, call: ServedCall) -> bool:
         """Whether the person has finished it before."""
@@ -204,18 +187,18 @@ class UrlRequest:
 
     def identified(self, call: ServedCall) -> UrlRequest:
         """The same link with an id, if the author chose none."""
-        if self.question.elicitation_id is not None:
-            return self
-        chosen = call.channel.new_elicitation_id(self.question.url)
-        return replace(self, question=replace(self.question, elicitation_id=chosen))
-
-    async def begin(self, call: ServedCall, timeout: float) -> UrlRequest:
-        if self.deadline:
-            return self
         chosen = self.question.elicitation_id or call.channel.new_elicitation_id(self.question.url)
+        return self._named(chosen)
+
+    def _named(self, elicitation_id: str | None) -> UrlRequest:
+        return replace(self, question=replace(self.question, elicitation_id=elicitation_id))
+
+    async def begin(self, call: ServedCall, key: str, timeout: float) -> UrlRequest:
+        if self.deadline or not call.can("url"):
+            return self
+        chosen = str(self.identified(call).question.elicitation_id)
         chosen = await call.runtime.flows.open(chosen, call.person, timeout, self.about)
-        question = replace(self.question, elicitation_id=chosen)
-        return replace(self, question=question, deadline=time.monotonic() + timeout)
+        return replace(self._named(chosen), deadline=time.monotonic() + timeout)
 
     async def read(self, raw: Any, call: ServedCall) -> Accepted[None] | Declined | Cancelled | Unusable:
         match parse_answer(raw, "url").action:
@@ -243,17 +226,12 @@ class Root:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RootsRequest:
+class RootsRequest(ClientRequest[tuple[Root, ...]]):
     """Which roots the client exposes."""
 
-    mode: ClassVar[Mode] = "roots"
-    content: ClassVar[object] = "roots"
-    question: ClassVar[None] = None
-    leads_to_browser: ClassVar[bool] = False
-
-    async def begin(self, call: ServedCall, timeout: float) -> RootsRequest:
-        return self
+    mode = "roots"
+    question = None
+    content = "roots"
 
     def dump(
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
@@ -279,20 +257,16 @@ class ModelReply:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(ClientRequest[ModelReply]):
     """A request to the client's own model (sampling)."""
 
     mode: ClassVar[Mode] = "sampling"
-    question: ClassVar[None] = None
-    leads_to_browser: ClassVar[bool] = False
     params: Mapping[str, Any]
+    question: None = None
 
     @property
     def content(self) -> object:
         return self.params
-
-    async def begin(self, call: ServedCall, timeout: float) -> ModelRequest:
-        return self
 
     def dump(
         self, revision: Revision, timeout: float | None = None, again: Unusable | None = None
@@ -308,6 +282,10 @@ class ModelRequest:
             str(b.get("text", "")) for b in blocks if isinstance(b, Mapping) and b.get("type") == "text"
         )
         return ModelReply(text, raw["model"], raw.get("stopReason"), content)
+
+
+def _elicit(question: Question, revision: Revision, hints: QuestionHints) -> dict[str, Any]:
+    return {"method": "elicitation/create", "params": dump_question(question, revision, hints)}
 
 
 def _unusable(form: Form[Any], content: Mapping[str, Any], problems: Sequence[Problem]) -> Unusable:

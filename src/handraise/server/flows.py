@@ -8,6 +8,7 @@ import logging
 import os
 import time
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -178,7 +179,9 @@ class Flows:
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
-                await _set_within(event, min(left, _POLL) if self.store.durable else left)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, _POLL) if self.store.durable else left):
+                        await event.wait()
             await self._notices.send(elicitation_id)
             return True
         finally:
@@ -277,12 +280,3 @@ async def _try_to_complete(flows: Flows, elicitation_id: str, person: Person) ->
         return await flows.complete(elicitation_id, person)
     except StoreError as error:
         return error
-
-
-async def _set_within(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, and set it after the timeout."""
-    timer = asyncio.get_running_loop().call_later(seconds, event.set)
-    try:
-        await event.wait()
-    finally:
-        timer.cancel()

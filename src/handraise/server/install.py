@@ -14,7 +14,7 @@ from handraise.forms import DEFAULT_LIMITS, Limits
 from handraise.policy.places import DATABASE_URLS
 from handraise.sdk.choose import adapter_for
 from handraise.server.pages_host import mount_pages, require_public_url
-from handraise.server.runtime import RUNTIMES, AskLimits, Runtime
+from handraise.server.runtime import RUNTIMES, Runtime, ServerOptions
 from handraise.stores import VARIABLE, MemoryStore, named_store, require_address
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ S = TypeVar("S")
 
 _MEMORY_TIMEOUT = 300.0
 _STORE_TIMEOUT = 3 * 86_400.0
-_PUBLIC = "https://mcp.example.com"
 
 
 class Handraise:
@@ -88,37 +87,45 @@ class Handraise:
             )
         if store is None:
             store = os.environ.get(VARIABLE) or None
-        self._own_store = isinstance(store, str | os.PathLike)
+        own_store = isinstance(store, str | os.PathLike)
         if isinstance(store, str | os.PathLike):
             store = named_store(store, keys=keys)
         elif keys is not None:
             raise SetupError("keys= seals the file that store= names; give a path, or keys to your own store")
-        self.store: Store = MemoryStore() if store is None else require_store(store)
+        self.store: Store = MemoryStore() if store is None else store
+        _require("store", _is_store(self.store), f"a path, {DATABASE_URLS} or a Store", store)
         if timeout is None:
             timeout = _STORE_TIMEOUT if self.store.durable else _MEMORY_TIMEOUT
-        self._options = AskLimits(
+        if public_url is not None:
+            _require("public_url", _is_text(public_url), "text like https://mcp.example.com", public_url)
+            public_url = require_public_url(public_url)
+        if pages is not None:
+            from handraise.pages import Pages
+
+            _require("pages", isinstance(pages, Pages), "handraise.pages.Pages(…)", pages)
+        takes_token = person is None or callable(person)
+        _require("person", takes_token, "a function from an access token to (issuer, subject)", person)
+        _require("resume", resume in ("park", "replay"), "'park' or 'replay'", resume)
+        _require("limits", isinstance(limits, Limits), "handraise.forms.Limits(…)", limits)
+        self._options = ServerOptions(
+            store=self.store,
+            own_store=own_store,
+            calls=CallLimits(
+                linger=require_seconds("linger", linger, zero=True),
+                retry_window=require_seconds("retry_window", retry_window),
+                max_parked=require_count("max_parked", max_parked, least=1),
+                forget_handlers=resume == "replay",
+            ),
             timeout=require_seconds("timeout", timeout),
             hold=require_seconds("hold", hold),
             keep_awake=require_seconds("keep_awake", keep_awake),
             max_questions=require_count("max_questions", max_questions, least=1),
             max_reasks=require_count("max_reasks", max_reasks, least=0),
-            size=_require_limits(limits),
+            size=limits,
+            identify=person,
+            public_url=public_url,
+            pages=pages,
         )
-        self._limits = CallLimits(
-            linger=require_seconds("linger", linger, zero=True),
-            retry_window=require_seconds("retry_window", retry_window),
-            max_parked=require_count("max_parked", max_parked, least=1),
-            forget_handlers=require_one_of("resume", resume, "park", "replay") == "replay",
-        )
-        self._public_url = None
-        if public_url is not None:
-            self._public_url = require_public_url(require_text("public_url", public_url, _PUBLIC))
-        self._pages = None if pages is None else _require_pages(pages)
-        if person is not None and not callable(person):
-            raise SetupError(
-                f"person takes a function from an access token to (issuer, subject), not {person!r}"
-            )
-        self._person = person
         self._ledger, self._own_ledger = _ledger(ledger, self.store)
 
     def install(self, server: S) -> S:
@@ -129,22 +136,12 @@ class Handraise:
             from handraise.server.recording import Recorder
 
             recorder = Recorder(self._ledger, adapter.name, self.store, own=self._own_ledger)
-        runtime = Runtime(
-            adapter,
-            self._options,
-            self.store,
-            self._limits,
-            recorder,
-            own_store=self._own_store,
-            identify=self._person,
-            public_url=self._public_url,
-            pages=self._pages,
-        )
+        runtime = Runtime(adapter, self._options, recorder)
         adapter.install(runtime)
         RUNTIMES.add(runtime)
         _INSTALLED[server] = runtime
-        if self._public_url is not None:
-            mount_pages(adapter, runtime)
+        if self._options.public_url is not None:
+            mount_pages(runtime)
         return server
 
     def pages_app(self, server: object) -> ASGIApp:
@@ -160,20 +157,6 @@ class Handraise:
 
 _INSTALLED: weakref.WeakKeyDictionary[object, Runtime] = weakref.WeakKeyDictionary()
 """The runtime of each server that Handraise is installed in."""
-
-
-def _require_limits(given: Limits) -> Limits:
-    if not isinstance(given, Limits):
-        raise SetupError(f"limits takes handraise.forms.Limits(…), not {given!r}")
-    return given
-
-
-def _require_pages(given: Pages) -> Pages:
-    from handraise.pages import Pages
-
-    if not isinstance(given, Pages):
-        raise SetupError(f"pages takes handraise.pages.Pages(…), not {given!r}")
-    return given
 
 
 def _ledger(
@@ -192,11 +175,16 @@ def _ledger(
         return wanted, False
     if isinstance(wanted, str | os.PathLike):
         return Ledger.at(wanted), True
-    if wanted is not True and wanted is not None:
-        raise SetupError(f"ledger takes a path, {DATABASE_URLS}, a Ledger, True or False, not {wanted!r}")
+    is_switch = wanted is True or wanted is None
+    _require("ledger", is_switch, f"a path, {DATABASE_URLS}, a Ledger, True or False", wanted)
     if store.durable and not named:
         return Ledger.of(store), False
     return Ledger.at(ledger_place()), True
+
+
+def _require(name: str, fits: bool, allowed: str, value: object) -> None:
+    if not fits:
+        raise SetupError(f"{name} takes {allowed}, not {value!r}")
 
 
 def require_seconds(name: str, value: object, *, zero: bool = False) -> float:
@@ -213,25 +201,12 @@ def require_count(name: str, value: object, *, least: int) -> int:
     raise SetupError(f"{name} takes a whole number from {least} on, not {value!r}")
 
 
-def require_one_of(name: str, value: object, *known: str) -> str:
-    """One of a few words."""
-    if isinstance(value, str) and value in known:
-        return value
-    raise SetupError(f"{name} takes {' or '.join(map(repr, known))}, not {value!r}")
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
-def require_text(name: str, value: object, example: str) -> str:
-    """Text that is not empty."""
-    if isinstance(value, str) and value:
-        return value
-    raise SetupError(f"{name} takes text like {example}, not {value!r}")
-
-
-def require_store(value: object) -> Store:
-    """A store that somebody made."""
-    if callable(getattr(value, "open_round", None)) and hasattr(value, "durable"):
-        return value  # type: ignore[return-value]
-    raise SetupError(f"store takes a path, {DATABASE_URLS} or a Store, not {value!r}")
+def _is_store(value: object) -> bool:
+    return callable(getattr(value, "open_round", None)) and hasattr(value, "durable")
 
 
 def _is_number(value: object) -> TypeGuard[float]:

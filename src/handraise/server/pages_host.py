@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from handraise.calls import Store
     from handraise.pages import Page, Pages, Visit
     from handraise.pages.site import PageEvent, PageSite
-    from handraise.sdk.adapter import Adapter
     from handraise.server.runtime import Runtime
     from handraise.site.listener import TemporaryListener
 
@@ -50,7 +49,7 @@ def is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
-def mount_pages(adapter: Adapter, runtime: Runtime) -> None:
+def mount_pages(runtime: Runtime) -> None:
     """Add the pages to the server's own web application, if its framework allows that.
 
     A lowlevel `Server` has none: its author mounts `Handraise.pages_app(server)` at `/handraise`.
@@ -59,20 +58,20 @@ def mount_pages(adapter: Adapter, runtime: Runtime) -> None:
     async def pages(request: Request) -> _Below:
         return _Below(runtime.pages.app())
 
-    adapter.add_route(f"{MOUNTED_AT}/{{rest:path}}", pages)
+    runtime.adapter.add_route(f"{MOUNTED_AT}/{{rest:path}}", pages)
 
 
 class PageHost:
     """Hosts pages for the people of one server. Web libraries are loaded with the first page."""
 
-    def __init__(self, runtime: Runtime, public_url: str | None, pages: Pages | None) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         from handraise.pages import Pages, Visits
 
         self._name = runtime.adapter.name
         self._flows = runtime.flows
         self._recorder = runtime.recorder
-        self._public_url = public_url
-        self._options = pages or Pages()
+        self._public_url = runtime.options.public_url
+        self._options = runtime.options.pages or Pages()
         self.visits: Visits = Visits(self._settle)
         self.vault: Vault = _vault_in(runtime.calls.store, self._options)
         self._recalling = _Locks()
@@ -134,7 +133,7 @@ class PageHost:
         if self._public_url is None:
             raise SetupError('Pages of a server on HTTP need its address: Handraise(public_url="https://…").')
         signs_in = self._options.sign_in is not None
-        if person.how == "anonymous" and call.request.has_token:
+        if person.how == "anonymous" and call.request.token is not None:
             raise SetupError(
                 "A page is for a person, and the access token of this call does not say whose it is. Found mcp "
                 f"{release_of('mcp')}; AccessToken.subject needs mcp 1.28 or newer. Have your verifier set subject, or "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, NoReturn, TypeVar, get_args, get_origin
 
@@ -13,7 +15,6 @@ from handraise.forms import (
     DEFAULT_LIMITS,
     Choice,
     Choices,
-    Field,
     Flag,
     Form,
     Limits,
@@ -42,13 +43,55 @@ _SAMPLING: Final = frozenset(
 """The parameters of `sampling/createMessage` beside the messages and the number of tokens."""
 
 
-def require_known(given: Mapping[str, Any], known: type) -> None:
-    """Refuse an argument that a question does not take."""
-    if given and (unknown := given.keys() - known.__annotations__.keys()):
+class _NoFallback:
+    def __repr__(self) -> str:
+        return "NO_FALLBACK"
+
+
+NO_FALLBACK: Any = _NoFallback()
+
+
+class OutgoingRequest:
+    """The input request of a question that is sent early."""
+
+    def __init__(self) -> None:
+        self.request: dict[str, Any] = {}
+        """Empty while a page has no link, or if nobody can be asked."""
+        self.is_known = asyncio.Event()
+
+    def fill(self, request: Mapping[str, Any]) -> None:
+        """The request is known now."""
+        self.request.update(request)
+        self.is_known.set()
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """How to ask a question, apart from its content."""
+
+    key: str | None = None
+    timeout: float | None = None
+    fallback: Any = NO_FALLBACK
+    session: object = None
+    unsafe_preanswer: bool = False
+    outgoing: OutgoingRequest | None = None
+
+
+def ask_options(
+    given: Mapping[str, Any], known: type, fallback: Any = NO_FALLBACK, unsafe_preanswer: bool = False
+) -> AskOptions:
+    """The options of a question. One that it does not take, or of a wrong kind, is refused."""
+    if unknown := given.keys() - known.__annotations__.keys():
         raise TypeError(
             f"this question takes no argument {min(unknown)!r}; every one takes "
             f"{', '.join((*known.__annotations__, 'fallback'))}, and help(ask) says what each takes besides"
         )
+    key, timeout = given.get("key"), given.get("timeout")
+    require_text("because", given.get("because") or "")
+    require_text("if_declined", given.get("if_declined") or "")
+    require_name("key", key)
+    require_timeout(timeout)
+    return AskOptions(key, timeout, fallback, given.get("session"), unsafe_preanswer)
 
 
 def require_text(name: str, value: object) -> None:
@@ -140,16 +183,6 @@ CONFIRM: Form[Any] = Form.by_hand(Flag(ANSWER, title="Go ahead?"))
 """One required yes or no. (An empty form hangs some clients.)"""
 
 
-def confirmed(content: Mapping[str, Any]) -> bool:
-    """Whether a confirmation was answered with yes."""
-    return content[ANSWER] is True
-
-
-def form_of(field: Field) -> Form[Any]:
-    """A form of one field."""
-    return Form.by_hand(field)
-
-
 def answer_of(content: Mapping[str, Any]) -> Any:
     """The answer to a form of one field."""
     return content[ANSWER]
@@ -158,7 +191,7 @@ def answer_of(content: Mapping[str, Any]) -> Any:
 def choice_form(options: Iterable[Any]) -> tuple[Form[Any], Callable[[Mapping[str, Any]], Any]]:
     """A form with one choice, and how to get the author's own value back from its answer."""
     offered, values = _offered(options)
-    return form_of(Choice(ANSWER, offered)), lambda content: values[content[ANSWER]]
+    return Form.by_hand(Choice(ANSWER, offered)), lambda content: values[content[ANSWER]]
 
 
 def choices_form(
@@ -167,7 +200,7 @@ def choices_form(
     """A form with a choice of several, and how to get the author's own values back from its answer."""
     offered, values = _offered(options)
     field = Choices(ANSWER, offered, min_items=min_items, max_items=max_items)
-    return form_of(field), lambda content: [values[value] for value in content[ANSWER]]
+    return Form.by_hand(field), lambda content: [values[value] for value in content[ANSWER]]
 
 
 def _offered(options: Iterable[Any]) -> tuple[list[Option], dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from handraise.calls import RoundRecord
 from handraise.calls.ledger_tables import Record
 from handraise.calls.rounds import pin_of
 from handraise.errors import Expired, HandraiseError, NotSupported, TooManyQuestions, Withdrawn
@@ -43,6 +44,22 @@ def question_id(call_id: str, key: str, number: int) -> str:
     return stem_of(call_id) + own.hexdigest()[:16]
 
 
+def question_of(record: RoundRecord, key: str) -> str | None:
+    """The id of a question in a round; None for a request that asks no person."""
+    if (mode := mode_of(record.questions.get(key))) is None:
+        return None
+    before = [entry for entry in record.journal if entry.key == key and entry.kind in ("answer", "expired")]
+    links = {entry.pin for entry in before} - {record.pins.get(key)}  # a link shown again is one question
+    return question_id(record.call_id, key, len(links if mode == "url" else before))
+
+
+def mode_of(request: Any) -> Literal["form", "url"] | None:
+    """The mode of an input request; None for a request that asks no person."""
+    if request is None or request.get("method") != "elicitation/create":
+        return None
+    return "url" if request["params"].get("mode") == "url" else "form"
+
+
 def decision_of(
     trail: Trail, raw: Any, *reasons: str, confirms: str | None = None, seen: bool = True
 ) -> list[Record]:
@@ -72,119 +89,104 @@ def _allows(raw: Any, confirms: str | None) -> bool:
     return raw["action"] == "accept" and not _says_no(raw.get("content"), confirms)
 
 
-def _confirms(question: Question) -> str | None:
-    return question.confirms if isinstance(question, FormQuestion) else None
-
-
-class SentRecord:
-    """The record of one question that was sent."""
-
-    def __init__(self, trail: Trail, number: int, shown: str, confirms: str | None) -> None:
-        self.trail = trail
-        self.confirms = confirms
-        """The one field of a confirmation."""
-        self.number = number
-        """How many questions of the same key the call has asked before."""
-        self.shown = shown
-        """The digest of the request. A link that is sent again is the same question."""
-        self.sent: bool = False
-        """Whether it was asked here, not by a process that is gone."""
-        self.action: str | None = None
-        """The decision, once the handler has it."""
-
-    def asked(self) -> Record:
-        """The question goes to the client."""
-        self.sent = True
-        return self.trail.asked()
-
-    def decision(self, raw: Any) -> list[Record]:
-        """The client brought a decision."""
-        if isinstance(raw, Mapping) and self.action is not None and raw.get("action") == self.action:
-            return []  # a link that is shown again until its page is finished
-        return decision_of(self.trail, raw, confirms=self.confirms)
-
-
 class QuestionRecord:
-    """Records the steps of one question to a person."""
+    """Records the steps of one question to a person. Asked with another wording, it is another question."""
 
     def __init__(self, recorder: Recorder, call: ServedCall, request: ClientRequest[Any]) -> None:
         self._recorder = recorder
         self._call = call
-        self._request = request
+        self.request = request
+        """The request to the client. A page's is replaced when it has a link."""
         self._key = ""
-        self._recording: SentRecord | None = None
+        self._trail: Trail | None = None
+        """Its events, once it is about to be sent."""
+        self._number = 0
+        """How many questions of the same key the call has asked before."""
+        self._shown = ""
+        """The digest of the request. A link that is sent again is the same question."""
+        self._action: str | None = None
+        """The decision, once the handler has it."""
+        self.sent: bool = False
+        """Whether it was asked here, not by a process that is gone."""
 
-    def sending(self, key: str, request: ClientRequest[Any], wire: Mapping[str, Any]) -> None:
-        """The question is about to be sent. With another wording it is another question."""
-        self._key, self._request = key, request
-        question = request.question
-        if question is None or (self._recording is not None and question.mode == "url"):
+    async def sending(self, key: str, wire: Mapping[str, Any]) -> None:
+        """The question is about to be sent. Unless it commits with its round, this is written now."""
+        question, call, shown = self.request.question, self._call, pin_of(wire)
+        if question is None:
             return
-        call = self._call
-        before, shown = call.recordings.get(key), pin_of(wire)
-        again = before is not None and question.mode == "url" and before.shown == shown
-        number = 0 if before is None else before.number + (not again)
-        id_ = question_id(call.identify(), key, number) if call.revision.modern else None
-        told = replace(question, message=wire["params"]["message"])
-        self._recording = SentRecord(self._trail(told, id_), number, shown, _confirms(question))
-        call.recordings[key] = self._recording
+        self._key = key
+        if self._trail is None or question.mode != "url":
+            self._begin(question, wire, shown)
+        is_known = call.journal is not None and call.journal.remembers(key, shown)
+        if not call.revision.modern or not (self._recorder.shares or is_known):
+            await self._recorder.ledger.record(self.asked())
+
+    def _begin(self, question: Question, wire: Mapping[str, Any], shown: str) -> None:
+        call, key = self._call, self._key
+        before = call.recordings.get(key)
+        again = before is not None and question.mode == "url" and before._shown == shown
+        self._number = 0 if before is None else before._number + (not again)
+        id_ = question_id(call.identify(), key, self._number) if call.revision.modern else None
+        self._trail = self._new_trail(replace(question, message=wire["params"]["message"]), id_)
+        self._shown, self._action, self.sent = shown, None, False
+        call.recordings[key] = self
+
+    def asked(self) -> Record:
+        """The question goes to the client."""
+        assert self._trail is not None
+        self.sent = True
+        return self._trail.asked()
+
+    def decision(self, raw: Any) -> list[Record]:
+        """The client brought a decision."""
+        if self._trail is None:
+            return []
+        if isinstance(raw, Mapping) and self._action is not None and raw.get("action") == self._action:
+            return []  # a link that is shown again until its page is finished
+        return decision_of(self._trail, raw, confirms=self._confirms)
 
     async def decided(self, raw: Any) -> None:
         """Write the decision to disk before anybody can use it."""
-        recording, call = self._recording, self._call
-        records = [] if recording is None else recording.decision(raw)
-        if recording is None or not records:
+        records = self.decision(raw)
+        if self._trail is None or not records:
             return
-        before, recording.action = recording.action, raw["action"]
-        self._use(recording.trail, _allows(raw, recording.confirms))  # now: the call may end during the write
-        if self._is_news and not (call.revision.modern and self._recorder.shares):
-            try:
-                await self._recorder.write(*records)
-            except HandraiseError:
-                recording.action = before
-                self._use(recording.trail, before == "accept")
-                raise
+        if not self._is_news or (self._call.revision.modern and self._recorder.shares):
+            records = []
+        before, self._action = self._action, raw["action"]
+        try:
+            await self._write(self._trail, *records, used=_allows(raw, self._confirms))
+        except HandraiseError:
+            self._action = before
+            raise
 
     async def read(self, result: Any) -> None:
-        """The answer was read."""
-        recording = self._recording
-        if recording is None or not self._is_news:
+        """The answer was read. If it is unusable, the question is asked again as another question."""
+        if self._trail is None or not self._is_news:
             return
         if isinstance(result, Unusable):
-            if result.counts:
-                await self._unusable(recording)
-        elif isinstance(result, Accepted) and self._request.mode == "url" and self._request.leads_to_browser:
-            await self._recorder.write(recording.trail.completed())
-
-    @property
-    def _is_news(self) -> bool:
-        """Whether this process records the answer; False if it was recorded before."""
-        recording = self._recording
-        return recording is not None and (recording.sent or self._key in self._call.brought)
+            if result.counts:  # the reasons are not recorded: they may repeat the answer
+                failed = self._trail.failed("the answer could not be used")
+                await self._write(self._trail, failed, used=False)
+        elif isinstance(result, Accepted) and self.request.mode == "url" and self.request.wait:
+            await self._recorder.write(self._trail.completed())
 
     async def preanswered(self, raw: Any) -> None:
         """A valid answer came with the call."""
-        if (question := self._request.question) is None:
+        if (question := self.request.question) is None:
             return
-        trail = self._trail(question)
-        self._use(trail, _allows(raw, _confirms(question)))
-        try:
-            why = "it came with the call and was never shown"
-            decided = decision_of(trail, raw, why, confirms=_confirms(question), seen=False)
-            await self._recorder.write(*decided)
-        except HandraiseError:
-            self._use(trail, False)
-            raise
+        trail = self._new_trail(question)
+        why = "it came with the call and was never shown"
+        decided = decision_of(trail, raw, why, confirms=self._confirms, seen=False)
+        await self._write(trail, *decided, used=_allows(raw, self._confirms))
 
     def withdrawn(self) -> None:
         """The call was cancelled. An answer that came before is recorded with the call's end."""
-        recording = self._recording
-        if recording is None or recording.action is not None:
+        if self._trail is None or self._action is not None:
             return
         if self._call.is_elsewhere:
-            self._recorder.left(recording.trail, self._call)
+            self._recorder.left(self._trail, self._call)
         else:
-            self._recorder.ledger.record_soon(recording.trail.withdrawn("the call was cancelled"))
+            self._recorder.ledger.record_soon(self._trail.withdrawn("the call was cancelled"))
 
     async def ended(self, error: HandraiseError, *, fell_back: bool) -> None:
         """There is no usable answer."""
@@ -200,15 +202,15 @@ class QuestionRecord:
             await self._recorder.write(record)
 
     def _end_by(self, error: HandraiseError, fell_back: bool) -> Record | None:
-        recording, question = self._recording, self._request.question
+        question = self.request.question
         if question is None or self._call.is_elsewhere:
             return None
-        is_told = recording is not None and (
-            recording.action is not None or (isinstance(error, Expired) and not recording.sent)
+        is_told = self._trail is not None and (
+            self._action is not None or (isinstance(error, Expired) and not self.sent)
         )
         if is_told and not fell_back:
             return None
-        trail = self._trail(question) if recording is None else recording.trail
+        trail = self._trail or self._new_trail(question)
         if fell_back:
             return trail.failed("nobody could be asked", "the author's fallback was used")
         match error:
@@ -223,13 +225,27 @@ class QuestionRecord:
             case _:
                 return trail.failed(error.public)
 
-    async def _unusable(self, recording: SentRecord) -> None:
-        """The question is asked again as another question. The reasons are not recorded: they may repeat the answer."""
-        self._use(recording.trail, False)
+    @property
+    def _is_news(self) -> bool:
+        """Whether this process records the answer; False if it was recorded before."""
+        return self.sent or self._key in self._call.responses
+
+    @property
+    def _confirms(self) -> str | None:
+        """The one field of a confirmation."""
+        question = self.request.question
+        return question.confirms if isinstance(question, FormQuestion) else None
+
+    async def _write(self, trail: Trail, *records: Record, used: bool) -> None:
+        """Write events, and whether the call used the answer. If they cannot be written, it is as before."""
+        was_used = trail in self._call.answered
+        self._use(trail, used)  # now: the call may end during the write
+        if not records:
+            return
         try:
-            await self._recorder.write(recording.trail.failed("the answer could not be used"))
+            await self._recorder.write(*records)
         except HandraiseError:
-            self._use(recording.trail, recording.action == "accept")
+            self._use(trail, was_used)
             raise
 
     def _use(self, trail: Trail, used: bool) -> None:
@@ -237,7 +253,7 @@ class QuestionRecord:
         others = tuple(each for each in self._call.answered if each is not trail)
         self._call.answered = (*others, trail) if used else others
 
-    def _trail(self, question: Question, id_: str | None = None) -> Trail:
+    def _new_trail(self, question: Question, id_: str | None = None) -> Trail:
         call, ledger = self._call, self._recorder.ledger
         # As it was judged when the question was made: a page of this server, on this computer, is no danger.
         link = inspect_url(question.url, transport="stdio") if isinstance(question, UrlQuestion) else None

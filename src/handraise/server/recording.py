@@ -6,21 +6,31 @@ Without a ledger none of this is loaded.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from handraise.calls import Call, RoundRecord, Store
 from handraise.calls.ledger_tables import Record
+from handraise.calls.store import UnfinishedRound
 from handraise.errors import Stopped
-from handraise.ledger import ClientRecord, EventContext, Ledger, RequestRecord, ServerRecord
-from handraise.ledger.ledger import DelayedTask
+from handraise.ledger import ClientRecord, EventContext, Ledger, LedgerEvent, RequestRecord, ServerRecord
+from handraise.ledger.ledger import DelayedTask, QuestionFate, SigningStore
 from handraise.ledger.trail import Trail, principal_of
 from handraise.questions import Person
 from handraise.sdk.adapter import IncomingRequest
 from handraise.server.client_requests import ClientRequest
-from handraise.server.question_record import QuestionRecord, decision_of
+from handraise.server.question_record import (
+    QuestionRecord,
+    decision_of,
+    mode_of,
+    question_of,
+    stem_of,
+    stem_of_question,
+)
+from handraise.server.replay import is_declared
 from handraise.server.served import ServedCall, target_of
-from handraise.server.unfinished import UnfinishedQuestions, mode_of, question_of
 from handraise.wire import parse_trace
 
 _EVERY = 600.0
@@ -41,12 +51,18 @@ class Recorder:
         """Whether only the ledger uses its store."""
         self.shares: bool = ledger.store is store
         """Whether events commit with their rounds."""
-        self._unfinished = UnfinishedQuestions(ledger, store, self._server)
+        self._store = store
+        self._left: dict[str, tuple[Trail, Sequence[Trail]]] = {}
+        """Questions whose handlers were ended here, to be replayed, each with the answered questions of its call."""
         self._again = DelayedTask("ending questions that nobody returned to", self.start, _EVERY)
 
     async def start(self) -> None:
         """End questions that can no longer be answered, now and from time to time."""
-        await self._unfinished.settle()
+        unfinished = await self._store.unfinished() if self._store.durable else []
+        rounds = {stem_of(round_.call_id): round_ for round_ in unfinished}
+        now = self._store.now()
+        await self.ledger.start(lambda last: self._judge(last, rounds, now))
+        await self._expire_left(now)
         self._again.call()
 
     async def close(self) -> None:
@@ -64,14 +80,9 @@ class Recorder:
         """The record of a question that is about to be asked."""
         return QuestionRecord(self, call, request)
 
-    async def asked(self, call: ServedCall, key: str) -> None:
-        """Record a question that goes to the client without a round."""
-        if (recording := call.recordings.get(key)) is not None:
-            await self.ledger.record(recording.asked())
-
     def left(self, trail: Trail, call: ServedCall) -> None:
         """Record that a handler was ended at its question, to be replayed with the answer."""
-        self._unfinished.left(trail, call.answered)
+        self._left[trail.question] = trail, call.answered
 
     def turned_away(self, person: Person, reason: str) -> None:
         """Record that somebody opened another person's page. It is no question, so it stands for none."""
@@ -164,9 +175,64 @@ class Recorder:
             client=None if client is None else ClientRecord(client.name, client.version),
             revision=request.revision,
             trace=parse_trace(request.params.get("_meta")),
-            store=self._unfinished.store if request.revision.modern else None,
+            store=self._names[0] if self._names and request.revision.modern else None,
         )
 
     def _request(self, request: IncomingRequest) -> RequestRecord:
         target = target_of(request) or None
         return self.ledger.request(request.method, target, request.params.get("arguments") or {})
+
+    # Questions without a waiting handler: which can continue, and how the others end.
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The name of the store, and those that it had before its keys were rotated."""
+        if not self._store.durable:
+            return ()
+        secrets = self._store.signing_secrets() if isinstance(self._store, SigningStore) else [b""]
+        return tuple(hashlib.sha256(b"handraise store" + secret).hexdigest()[:12] for secret in secrets)
+
+    def _judge(self, last: LedgerEvent, rounds: Mapping[str, UnfinishedRound], now: float) -> QuestionFate:
+        """The fate of a question whose process is gone. Questions of other stores or servers are left alone."""
+        if last.about.store is None:
+            return "ambiguous"
+        if last.about.store not in self._names or last.about.server != self._server:
+            return "waits"
+        return fate_of(last, rounds.get(stem_of_question(last.question)), now)
+
+    async def _expire_left(self, now: float) -> None:
+        waiting = await self._store.pending() if self._left else []
+        stems = {stem_of(round_.call_id) for round_ in waiting}
+        self._left = {id_: left for id_, left in self._left.items() if stem_of_question(id_) in stems}
+        for round_ in waiting:
+            if now >= round_.deadline and (events := await self._endings(round_.token)):
+                await self._expire(round_.token, events)
+
+    async def _endings(self, token: str) -> list[Record]:
+        """The events that end a round whose handler was ended here, and its call."""
+        if (record := await self._store.find_round(token)) is None:
+            return []
+        ids = [question_of(record, key) for key in record.questions]
+        events = []
+        for trail, answered in [self._left.pop(id_) for id_ in ids if id_ in self._left]:
+            request = trail.about.request
+            events.append(trail.expired())
+            events += [each.used(request, "cancelled") for each in answered if request is not None]
+        return events
+
+    async def _expire(self, token: str, events: list[Record]) -> None:
+        """Close a round, unless somebody answered it at the last moment."""
+        closed = await self._store.close_round(token, events=events if self.shares else ())
+        if closed and self.shares:
+            self.ledger.written()
+        elif closed:
+            await self.ledger.record(*events)
+
+
+def fate_of(last: LedgerEvent, round_: UnfinishedRound | None, now: float) -> QuestionFate:
+    """The fate of a question whose process is gone, from its round."""
+    if round_ is None or not is_declared(round_.handler):
+        return "ambiguous"
+    if last.kind != "asked":  # a repeated answer gets an outcome while the round is kept
+        return "waits"
+    return "waits" if now < round_.deadline else "expired"

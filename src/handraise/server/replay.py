@@ -56,23 +56,16 @@ def replayable(handler: Callable[P, R]) -> Callable[P, R]:
         call = CURRENT.get()
         if call is None:
             return handler(*args, **kwargs)
-        if _is_in_worker_thread():
-            anyio.from_thread.run(_declare, call, name)
-            return handler(*args, **kwargs)
-        result = handler(*args, **kwargs)
-        return _declared_first(call, name, result) if inspect.isawaitable(result) else result
+        try:
+            anyio.from_thread.check_cancelled()
+        except RuntimeError:  # in the event loop, where a plain function cannot ask
+            result = handler(*args, **kwargs)
+            return _declared_first(call, name, result) if inspect.isawaitable(result) else result
+        anyio.from_thread.run(_declare, call, name)
+        return handler(*args, **kwargs)
 
     setattr(replayable_sync, _MARK, name)
     return cast("Callable[P, R]", replayable_sync)
-
-
-def _is_in_worker_thread() -> bool:
-    """Whether a plain function runs where it can ask."""
-    try:
-        anyio.from_thread.check_cancelled()
-    except RuntimeError:
-        return False
-    return True
 
 
 async def _declared_first(call: ServedCall, name: str, result: Awaitable[R]) -> R:
@@ -107,15 +100,15 @@ async def once(key: str, step: Callable[..., Any], /, *args: Any, **kwargs: Any)
             refuse("step", "a function, with its arguments after it, as in once('pay', pay, amount)", step)
     except UsageError as error:
         raise fitting(error) from None
-    if call.journal is not None and call.journal.has_done(key):
-        return _given(call, key, call.journal.result_of(key))
+    if call.journal is not None and key in call.journal.steps:
+        return _given(call, key, call.journal.steps[key])
     try:
         with call.step(key):
             result = step(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
             call.journal = call.journal or Journal()
-            entry = call.journal.done(key, _given(call, key, result))
+            entry = call.journal.add("once", key, "", _given(call, key, result))
             if call.replays is not None:  # written before the handler continues
                 await call.write(entry)
     except StepNotKept as error:

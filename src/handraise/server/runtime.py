@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import weakref
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
 
-from handraise.calls import TOKEN_PREFIX, Call, CallBinding, CallLimits, Calls, RoundRecord, Store
-from handraise.calls.ledger_tables import Record
-from handraise.calls.rounds import digest
+from handraise.calls import CallLimits, Calls, RoundRecord, Store
 from handraise.errors import AnswerNotKept, HandraiseError, StoreError, UsageError
-from handraise.forms import DEFAULT_LIMITS, Limits
+from handraise.forms import Limits
 from handraise.revisions import Revision
 from handraise.sdk.adapter import Adapter, Identify, IncomingRequest, Result
 from handraise.sdk.choose import session_request
-from handraise.server.endings import fault_of
 from handraise.server.flows import Flows
 from handraise.server.replay import serves
-from handraise.server.served import ServedCall, binding_of
-from handraise.wire import dump_input_required, parse_input_responses
+from handraise.server.served import ServedCall, fault_of
+from handraise.wire import dump_input_required
 
 if TYPE_CHECKING:
     from handraise.pages import Pages
@@ -39,16 +36,24 @@ _RUNTIME = "handraise runtime"
 
 
 @dataclass(frozen=True, slots=True)
-class AskLimits:
-    """How questions are asked on one server."""
+class ServerOptions:
+    """What the author of a server chose. `Handraise` describes each option."""
 
+    store: Store
+    calls: CallLimits
     timeout: float
     hold: float
     keep_awake: float
     max_questions: int
     max_reasks: int
-    size: Limits = DEFAULT_LIMITS
+    size: Limits
     """How large a question may be."""
+    own_store: bool
+    """Whether we close the store."""
+    identify: Identify | None
+    """The author's function from an access token to its person."""
+    public_url: str | None
+    pages: Pages | None
 
 
 @runtime_checkable
@@ -57,33 +62,21 @@ class Keyed(Protocol):
 
     async def secret_for(self, purpose: str) -> bytes:
         """A secret for a purpose of its own, the same for everybody who shares the store."""
-        ...
 
 
 class Runtime:
     """An installed server: its calls, its flows, its options."""
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        options: AskLimits,
-        store: Store,
-        limits: CallLimits,
-        recorder: Recorder | None = None,
-        *,
-        own_store: bool = False,
-        identify: Identify | None = None,
-        public_url: str | None = None,
-        pages: Pages | None = None,
-    ) -> None:
+    def __init__(self, adapter: Adapter, options: ServerOptions, recorder: Recorder | None = None) -> None:
         self.adapter = adapter
         self.name: str = adapter.lasting_name
         """The name that rounds are bound to: the same on all nodes, and after a restart."""
         self.options = options
         self.recorder = recorder
         """Writes the ledger, if there is one."""
+        store = options.store
         self.flows: Flows = Flows(store)
-        self.calls: Calls = Calls(store, limits, dump_round=self._dump_round, describe=self._describe)
+        self.calls: Calls = Calls(store, options.calls, dump_round=self._dump_round, describe=self._describe)
         self.resumes: bool = store.durable
         """Whether calls outlive this process."""
         self.id_key: bytes = secrets.token_bytes(32)
@@ -91,36 +84,37 @@ class Runtime:
 
         A store with keys gives one when the server starts, so that this holds on all nodes.
         """
-        self._public_url, self._pages = public_url, pages
-        self.identify = identify
-        """The author's function from an access token to its person."""
         self._running = 0
         self._turning = anyio.Lock()
         """Held during start and stop, so that connections wait meanwhile."""
-        self._own_store = own_store
-        """Whether we close the store."""
 
     @cached_property
     def pages(self) -> PageHost:
         """This server's pages; loaded when the first one is needed."""
         from handraise.server.pages_host import PageHost
 
-        return PageHost(self, self._public_url, self._pages)
+        return PageHost(self)
 
     # Serving.
 
     async def serve(self, request: IncomingRequest) -> Result:
         """Serve a request that may ask: a new call, or a retry."""
-        state = request.params.get("requestState")
         try:
-            if self.identify is not None:
-                request.identify(self.identify)
-            if request.revision.modern and isinstance(state, str) and state.startswith(TOKEN_PREFIX):
-                return await self.calls.resume(RoundRetry(self, request, state))
+            self.identify(request)
             return await ServedCall(self, request).serve()
         except HandraiseError as error:
             told = AnswerNotKept(str(error)) if type(error) is StoreError else error
             raise self.refusal(told, request.revision) from error
+
+    def identify(self, request: IncomingRequest) -> None:
+        """Take the person from the author's function, if there is one."""
+        if self.options.identify is not None:
+            request.identify(self.options.identify)
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the handler that asked is still there, and is replayable."""
+        bound, handler = record.binding, record.handler
+        return handler is not None and await serves(self.adapter, bound.method, bound.target, handler)
 
     def meet(self, request: IncomingRequest) -> None:
         """Remember a new session, for questions outside a request."""
@@ -161,7 +155,7 @@ class Runtime:
     async def _start(self) -> None:
         """Open the store, the ledger and the rest. A failure closes everything, and a new start is possible."""
         store = self.calls.store
-        await _open_store(store, own=self._own_store)
+        await _open_store(store, own=self.options.own_store)
         try:
             if isinstance(store, Keyed):
                 self.id_key = await store.secret_for("handraise/questions")
@@ -181,53 +175,13 @@ class Runtime:
             steps.append(self.pages.close)
         if self.recorder is not None:
             steps.append(self.recorder.close)
-        steps.append(partial(_close_store, self.calls.store, own=self._own_store))
+        steps.append(partial(_close_store, self.calls.store, own=self.options.own_store))
         for step in steps:
             try:
                 await step()
             except Exception as error:
                 unknown = not isinstance(error, HandraiseError)
                 logger.error("a part of the server could not be closed: %s", error, exc_info=unknown)
-
-
-class RoundRetry:
-    """A request that echoes our `requestState`, with its answers."""
-
-    def __init__(self, runtime: Runtime, request: IncomingRequest, token: str) -> None:
-        self._runtime, self._request = runtime, request
-        self.token = token
-        self.responses: dict[str, Any] = parse_input_responses(request.params.get("inputResponses"))
-        self.said: str = digest(self.responses)
-        self.binding: CallBinding = binding_of(request, runtime.name)
-
-    def attach(self, call: Call) -> None:
-        """Make this the live request of a suspended call, before the call goes on."""
-        assert isinstance(call, ServedCall)
-        call.attach(self._request)
-
-    async def may_replay(self, record: RoundRecord) -> bool:
-        """Whether this request's handler is the one that asked, and is replayable."""
-        if record.handler is None:
-            return False
-        bound = record.binding
-        return await serves(self._runtime.adapter, bound.method, bound.target, record.handler)
-
-    def replay(self, record: RoundRecord) -> Call:
-        """Run the handler of a call whose task is gone once more."""
-        served = ServedCall(self._runtime, self._request, replay=True)
-        served.brought = frozenset(self.responses)
-        served.replay(record)
-        return served
-
-    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
-        """The ledger events that commit with the use of the round, if there is a ledger."""
-        recorder = self._runtime.recorder
-        return () if recorder is None else recorder.round_taken(self._request, of, answers)
-
-    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
-        """The ledger events that commit with the end of a round whose answers nobody can use."""
-        recorder = self._runtime.recorder
-        return () if recorder is None else recorder.round_lost(self._request, record)
 
 
 RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
@@ -240,8 +194,7 @@ def session_call(session: object) -> ServedCall:
     if request.revision.modern:
         raise UsageError("on 2026-07-28 a question needs a request that it belongs to")
     runtime = _runtime_of(request)
-    if runtime.identify is not None:
-        request.identify(runtime.identify)
+    runtime.identify(request)
     return ServedCall(runtime, request)
 
 

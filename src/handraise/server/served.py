@@ -10,35 +10,39 @@ from contextvars import ContextVar
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar
 
-from handraise.calls import Call, CallBinding, RoundRecord
+from handraise.calls import TOKEN_PREFIX, Call, CallBinding, RoundRecord, SettledError
 from handraise.calls.ledger_tables import Record
 from handraise.calls.rounds import digest, keyed_id, pin_of
 from handraise.errors import (
+    CATEGORY,
     DefinitionError,
     HandraiseError,
     Mode,
     NotSupported,
     SetupError,
+    StateRefused,
     TooManyQuestions,
     UsageError,
+    WireError,
+    is_text_of,
+    sentence,
 )
 from handraise.questions import Person
 from handraise.revisions import Revision
 from handraise.sdk.adapter import IncomingRequest, RequestHandler, Result
 from handraise.secrets import CallReading
 from handraise.server.channels import Channel, LiveChannel, RoundChannel
-from handraise.server.endings import (
-    LinksRequired,
-    error_result,
-    fault_of,
-    is_error,
-    is_made_of,
+from handraise.wire import (
+    INVALID_PARAMS,
+    MISSING_CAPABILITY,
+    URL_REQUIRED,
+    dump_missing_capability,
+    parse_input_responses,
 )
-from handraise.wire import parse_input_responses
 
 if TYPE_CHECKING:
     from handraise.ledger.trail import Trail
-    from handraise.server.question_record import SentRecord
+    from handraise.server.question_record import QuestionRecord
     from handraise.server.runtime import Runtime
 
 logger = logging.getLogger(__name__)
@@ -48,15 +52,28 @@ _NO_WAY_BACK: Final = (
     "stateless_http=True"
 )
 
+INTERNAL_ERROR: Final = -32603
+
 P = ParamSpec("P")
 R = TypeVar("R")
 E = TypeVar("E", bound=HandraiseError)
 
 
+class LinksRequired(HandraiseError):
+    """The call ends before it starts, with error -32042: the client has to show these links first (2025-11-25)."""
+
+    code = "links_required"
+    public = "This request needs something from the person first."
+
+    def __init__(self, elicitations: Mapping[str, Any]) -> None:
+        super().__init__(self.public)
+        self.fault: dict[str, Any] = {"code": URL_REQUIRED, "message": self.public, "data": elicitations}
+
+
 class ServedCall(Call):
     """A call of an SDK's server: its live request, its handler, and the channel that carries its questions."""
 
-    def __init__(self, runtime: Runtime, request: IncomingRequest, *, replay: bool = False) -> None:
+    def __init__(self, runtime: Runtime, request: IncomingRequest) -> None:
         super().__init__(runtime.calls)
         self.runtime = runtime
         self.request: IncomingRequest = request
@@ -64,21 +81,18 @@ class ServedCall(Call):
         self.method: str = request.method
         self.params: Mapping[str, Any] = request.params
         self.revision: Revision = request.revision
-        self.handler: RequestHandler = request.handler(replay=replay)
         self.ending: HandraiseError | None = None
         """The last error that `ask` raised: what the framework shows if the author does not catch it."""
-        self.answered_before: Mapping[str, Any] = {}
-        """Answers that came with the call, before anything was asked."""
+        self.responses: Mapping[str, Any] = {}
+        """The answers that came with its request: with a retry, or before anything was asked."""
         self.answered: tuple[Trail, ...] = ()
         """The questions of the call that were decided, for the ledger."""
-        self.recordings: dict[str, SentRecord] = {}
+        self.recordings: dict[str, QuestionRecord] = {}
         """The questions of the call that are recorded, by key."""
         self.reading: CallReading = CallReading()
         """Its forms together, for the detector of secrets: three questions may ask for one card."""
         self.prepared: list[asyncio.Task[Any]] = []
         """Questions that were sent early."""
-        self.brought: frozenset[str] = frozenset()
-        """The keys that the retry of a replayed call answers."""
         self._channel: Channel | None = None
         self.replayed_as: str = ""
         """The name of the handler that a replay runs again."""
@@ -94,7 +108,13 @@ class ServedCall(Call):
     @cached_property
     def binding(self) -> CallBinding:
         """The binding of every round of the call. Most calls never ask, and need none."""
-        return binding_of(self.request, self.runtime.name)
+        arguments = digest(self.params.get("arguments") or {})
+        return CallBinding(self.request.principal, self.method, self.target, arguments, self.runtime.name)
+
+    @cached_property
+    def handler(self) -> RequestHandler:
+        """The SDK's handler of the request that began the call here."""
+        return self.request.handler(replay=bool(self.replayed_as))
 
     @property
     def target(self) -> str:
@@ -111,14 +131,16 @@ class ServedCall(Call):
     # Serving.
 
     async def serve(self) -> Result:
-        """Run the handler; returns its first round, or its result."""
-        context = contextvars.copy_context()
-        context.run(CURRENT.set, self)
-        if self.revision.modern and self.params.get("requestState") is None:
-            self.answered_before = parse_input_responses(self.params.get("inputResponses"))
-        first = self.start(context)
+        """The next step of the call: a new call runs its handler, a retry goes on with the call of its round."""
+        state = self.params.get("requestState") if self.revision.modern else ""
+        is_retry = isinstance(state, str) and state.startswith(TOKEN_PREFIX)
+        if state is None or is_retry:
+            self.responses = parse_input_responses(self.params.get("inputResponses"))
+        if is_retry:
+            return await self.runtime.calls.resume(self, str(state), self.responses)
+        context = self._begin()
         try:
-            return await self.wait(first)
+            return await self.wait(self.current)
         except asyncio.CancelledError:
             if self._channel is not None:
                 await self._channel.told()
@@ -129,13 +151,21 @@ class ServedCall(Call):
                     if variable is not CURRENT and variable.get(None) is not value:
                         variable.set(value)
 
-    def replay(self, record: RoundRecord) -> None:
-        """Run the handler again whose task is gone, with the journal of its last round."""
-        self.replayed_as = record.handler or ""
-        self.restore(record)
+    def _begin(self) -> contextvars.Context:
         context = contextvars.copy_context()
         context.run(CURRENT.set, self)
         self.start(context)
+        return context
+
+    def replay(self, record: RoundRecord) -> None:
+        """Run the handler again that asked in a round and is gone."""
+        self.replayed_as = record.handler or ""
+        self.restore(record)
+        self._begin()
+
+    async def may_replay(self, record: RoundRecord) -> bool:
+        """Whether the handler of this request is the one that asked, and is replayable."""
+        return await self.runtime.may_replay(record)
 
     async def run(self) -> Result:
         """Run the SDK's handler, and end the call as its result or error says."""
@@ -183,10 +213,11 @@ class ServedCall(Call):
         """No request is live."""
         self.handler.detach()
 
-    def attach(self, request: IncomingRequest) -> None:
-        """Make a retry the live request."""
-        self.request = request
-        self.handler.attach(request, self.context)
+    def attach(self, retry: Call) -> None:
+        """Make the request of a retry the live one."""
+        assert isinstance(retry, ServedCall)
+        self.request = retry.request
+        self.handler.attach(retry.request, self.context)
 
     def refresh(self) -> None:
         """Set the live request's access token in the running task or thread."""
@@ -202,6 +233,16 @@ class ServedCall(Call):
         """The ledger events that commit with a round."""
         recorder = self.runtime.recorder
         return () if recorder is None else recorder.round_asked(self, keys)
+
+    def record_taken(self, of: Call | RoundRecord, answers: Mapping[str, Any]) -> Sequence[Record]:
+        """The ledger events that commit with the use of a round by this retry."""
+        recorder = self.runtime.recorder
+        return () if recorder is None else recorder.round_taken(self.request, of, answers)
+
+    def record_lost(self, record: RoundRecord) -> Sequence[Record]:
+        """The ledger events that commit with the end of a round whose answers nobody can use."""
+        recorder = self.runtime.recorder
+        return () if recorder is None else recorder.round_lost(self.request, record)
 
     # Questions.
 
@@ -272,13 +313,13 @@ class ServedCall(Call):
         if (known := self.journal.verdict(pin)) is not None:
             return known.value  # type: ignore[no-any-return]
         reason = await verdict()
-        await self.write(self.journal.judged(pin, reason))
+        await self.write(self.journal.add("judged", "", pin, reason))
         return reason
 
     async def keep_answer(self, key: str, request: Mapping[str, Any], answer: Any) -> None:
         """Keep an answer that came with the call, for a replay."""
         if self.replays is not None and self.journal is not None:
-            await self.write(self.journal.answered(key, pin_of(request), answer))
+            await self.write(self.journal.add("answer", key, pin_of(request), answer))
 
 
 CURRENT: ContextVar[ServedCall | None] = ContextVar("handraise_call", default=None)
@@ -319,7 +360,51 @@ def target_of(request: IncomingRequest) -> str:
     return str(request.params.get("uri" if request.method == "resources/read" else "name", ""))
 
 
-def binding_of(request: IncomingRequest, server: str) -> CallBinding:
-    """The binding that every retry must match: the person, the call and the server."""
-    arguments = digest(request.params.get("arguments") or {})
-    return CallBinding(request.principal, request.method, target_of(request), arguments, server)
+# Our errors on the wire: as a JSON-RPC error, or as a tool result that the model can read.
+
+
+def fault_of(error: BaseException, revision: Revision = Revision.JULY_2026) -> dict[str, Any]:
+    """The JSON-RPC error object for an error; -32021 is known on 2026-07-28 only."""
+    if isinstance(error, SettledError):
+        return dict(error.error)
+    if isinstance(error, NotSupported) and revision.modern:
+        return {
+            "code": MISSING_CAPABILITY,
+            "message": error.public,
+            "data": dump_missing_capability((error.mode,)),
+        }
+    if isinstance(error, StateRefused):
+        # The SDK's own words for any requestState that it refuses, so that nobody learns whose it was.
+        return {
+            "code": INVALID_PARAMS,
+            "message": "Invalid or expired requestState",
+            "data": {"reason": "invalid_request_state"},
+        }
+    if isinstance(error, WireError):
+        return {"code": INVALID_PARAMS, "message": error.public, "data": {"rule": error.rule}}
+    if isinstance(error, HandraiseError):
+        return {"code": INTERNAL_ERROR, "message": sentence(error), "data": {"reason": error.code}}
+    return {"code": INTERNAL_ERROR, "message": "Internal server error"}
+
+
+def error_result(error: HandraiseError) -> dict[str, Any]:
+    """The tool result for an error: a sentence for the model, a category for programs."""
+    text = {"type": "text", "text": sentence(error)}
+    return {"content": [text], "isError": True, "_meta": {CATEGORY: error.category}}
+
+
+def is_error(result: object) -> bool:
+    """Whether a tool result says that the tool failed."""
+    return isinstance(result, Mapping) and bool(result.get("isError"))
+
+
+def is_made_of(result: object, error: HandraiseError) -> bool:
+    """Whether a framework made a tool result from this error: its sentence, perhaps after the framework's own words.
+
+    Only the text is left: frameworks turn the exception into a result before we see it.
+    """
+    if not isinstance(result, Mapping) or not is_error(result):
+        return False
+    blocks = result.get("content") or ()
+    texts = [str(block.get("text")) for block in blocks if isinstance(block, Mapping)]
+    return len(texts) == 1 and is_text_of(texts[0], error)

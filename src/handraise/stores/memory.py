@@ -22,7 +22,8 @@ from handraise.calls.ledger_tables import (
     content_digest,
     dump_digests,
 )
-from handraise.calls.records import (
+from handraise.calls.rounds import RoundState, judge_use
+from handraise.calls.store import (
     ConsumeResult,
     Flow,
     JournalEntry,
@@ -30,10 +31,9 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Ticket,
     UnfinishedRound,
 )
-from handraise.calls.rounds import RoundState, judge_use
-from handraise.calls.store import Ticket
 from handraise.disk import Leftover
 from handraise.errors import StoreError
 from handraise.stores.rules import GRACE, SingleNode, continue_flow, may_complete

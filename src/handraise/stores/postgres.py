@@ -7,17 +7,17 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, LiteralString, NamedTuple
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.rounds import judge_use
+from handraise.calls.store import (
     ConsumeResult,
     DeliveredAnswers,
     Flow,
     JournalEntry,
+    OnAnswered,
     RoundOutcome,
     RoundRecord,
     RoundUse,
 )
-from handraise.calls.rounds import judge_use
-from handraise.calls.store import OnAnswered
 from handraise.errors import StoreError
 from handraise.stores import sealing
 from handraise.stores.postgres_database import OVER, Connection, Database

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, LiteralString, TypeAlias
 
 import psycopg
 
-from handraise.calls.records import DeliveredAnswers
-from handraise.calls.store import OnAnswered
+from handraise.calls.store import DeliveredAnswers, OnAnswered
 from handraise.errors import StoreError
 from handraise.stores.postgres_database import Connection, Database
 

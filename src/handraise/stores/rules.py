@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from handraise.calls.records import (
+from handraise.calls.store import (
     DeliveredAnswers,
     Flow,
+    OnAnswered,
 )
-from handraise.calls.store import OnAnswered
 from handraise.errors import StoreError
 
 GRACE = 3600.0

@@ -21,7 +21,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from handraise.calls.records import (
+from handraise.calls.rounds import RoundState
+from handraise.calls.store import (
     CallBinding,
     DeliveredAnswers,
     Flow,
@@ -30,9 +31,8 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Ticket,
 )
-from handraise.calls.rounds import RoundState
-from handraise.calls.store import Ticket
 from handraise.disk import create_file, make_private
 from handraise.errors import SetupError, StoreError
 

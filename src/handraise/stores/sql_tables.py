@@ -9,8 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, LiteralString, Protocol
 
 from handraise.calls.ledger_tables import StoredEvent
-from handraise.calls.records import Flow, Json, RoundRecord, UnfinishedRound
-from handraise.calls.store import Ticket
+from handraise.calls.store import Flow, Json, RoundRecord, Ticket, UnfinishedRound
 from handraise.disk import Leftover
 from handraise.stores import sealing
 from handraise.stores.sealing import Sealer

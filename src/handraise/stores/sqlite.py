@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 from typing import LiteralString
 
 from handraise.calls.ledger_tables import Record
-from handraise.calls.records import (
+from handraise.calls.rounds import judge_use
+from handraise.calls.store import (
     ConsumeResult,
     Flow,
     JournalEntry,
@@ -16,7 +17,6 @@ from handraise.calls.records import (
     RoundRecord,
     RoundUse,
 )
-from handraise.calls.rounds import judge_use
 from handraise.disk import make_directory
 from handraise.errors import SetupError
 from handraise.stores import sealing, sqlite_ledger

@@ -11,9 +11,8 @@ from __future__ import annotations
 import asyncio
 
 from handraise.calls.ledger_tables import LedgerTables, Record, StoredContent, StoredEvent
-from handraise.calls.records import CallBinding, Flow, Json, RoundOutcome, RoundUse
 from handraise.calls.rounds import digest
-from handraise.calls.store import Store
+from handraise.calls.store import CallBinding, Flow, Json, RoundOutcome, RoundUse, Store
 from handraise.errors import StoreError
 from handraise.ledger.ledger import Ledger
 from handraise.ledger.proof import KeyedAuthenticator, LedgerKeys, Note, Tree, parse_notes, root_of, tree_of

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
-from handraise.calls.records import (
+from handraise.calls.rounds import digest
+from handraise.calls.store import (
+    NOT_SENT,
     CallBinding,
     ConsumeResult,
     Flow,
@@ -14,9 +16,10 @@ from handraise.calls.records import (
     RoundOutcome,
     RoundRecord,
     RoundUse,
+    Store,
+    Ticket,
+    Tickets,
 )
-from handraise.calls.rounds import digest
-from handraise.calls.store import NOT_SENT, Store, Ticket, Tickets
 from handraise.errors import StoreError
 from handraise.vault.vault import SealedSecret, SecretTable
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import asyncio
 
-from handraise.calls.records import ConsumeResult, Flow, JournalEntry, RoundOutcome
 from handraise.calls.rounds import digest
-from handraise.calls.store import Store
+from handraise.calls.store import ConsumeResult, Flow, JournalEntry, RoundOutcome, Store
 from handraise.testing.part_contracts import (
     ALICE,
     ANSWERED,

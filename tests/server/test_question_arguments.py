@@ -6,7 +6,8 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from enum import Enum, StrEnum
+from typing import Any, Literal
 
 import pytest
 from mcp.server.mcpserver import MCPServer
@@ -14,10 +15,11 @@ from tests.server.peers import Person, accept, connect, text_of
 
 from handraise import Form, Handraise, UrlQuestion, ask
 from handraise.errors import FormError, UsageError
-from handraise.forms import Choice, Text
+from handraise.forms import ANSWER, Choice, Text
 from handraise.pages import SecretPage
 from handraise.pages.entry_pages import SecretField
 from handraise.revisions import Revision
+from handraise.server.question_arguments import choice_form, choices_form
 
 NO_UTF8 = os.fsdecode(b"caf\xe9")
 """A file name as the system has it, which is no text."""
@@ -38,21 +40,27 @@ def test_an_argument_that_no_question_takes_is_refused_by_name(question: Callabl
 
 
 @every_question
+def test_every_question_refuses_a_timeout_and_a_key_that_make_no_sense(question: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError, match=r"^timeout"):
+        question(timeout=0)
+    with pytest.raises(UsageError, match=r"^key"):
+        question(key=5)
+
+
 @pytest.mark.parametrize(
     "timeout",
     [0, -1, float("nan"), float("inf"), 10**400, True, "5", dt.timedelta(seconds=5)],
     ids=lambda timeout: repr(timeout)[:20],
 )
-def test_a_timeout_that_no_clock_can_keep_is_refused(question: Callable[..., Any], timeout: Any) -> None:
+def test_a_timeout_that_no_clock_can_keep_is_refused(timeout: Any) -> None:
     with pytest.raises(UsageError, match=r"^timeout has to be a number of seconds above 0"):
-        question(timeout=timeout)
+        ask.confirm("Sure?", timeout=timeout)
 
 
-@every_question
 @pytest.mark.parametrize("key", [5, "", b"k", NO_UTF8], ids=ascii)
-def test_a_key_that_is_no_name_is_refused(question: Callable[..., Any], key: Any) -> None:
+def test_a_key_that_is_no_name_is_refused(key: Any) -> None:
     with pytest.raises(UsageError, match=r"^key"):
-        question(key=key)
+        ask.confirm("Sure?", key=key)
 
 
 def test_what_another_question_takes_is_told_to_be_wrong_here_and_where_to_look() -> None:
@@ -178,3 +186,68 @@ async def test_a_reason_that_utf8_cannot_carry_does_not_end_the_server(revision:
         assert text_of(await client.call_tool("work")) == "b"
     assert person.messages[1].endswith("- caf? exists.")
     assert person.asked[1].model_dump_json()
+
+
+class Mixed(Enum):
+    NUMBER = 1
+    TEXT = "1"
+    OTHER = (1,)
+
+
+class Size(StrEnum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Old(str, Enum):  # noqa: UP042 - what a StrEnum was before there was one
+    RED = "r"
+
+
+@pytest.mark.parametrize(
+    ("options", "values"),
+    [
+        (["2", 7], ["2", 7]),
+        ([7, "1", "#1", 8], [7, "1", "#1", 8]),
+        ({None: "New", "1": "Website"}, [None, "1"]),
+        ([True, False], [True, False]),
+        (Mixed, [Mixed.NUMBER, Mixed.TEXT, Mixed.OTHER]),
+        ({Size.SMALL: "Small", "xl": "Huge"}, [Size.SMALL, "xl"]),
+        ([Old.RED, "blue"], [Old.RED, "blue"]),
+        (range(3), [0, 1, 2]),
+        (Literal["s", 7], ["s", 7]),
+        ([(1, 2), (3, 4)], [(1, 2), (3, 4)]),
+        (iter("ab"), ["a", "b"]),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_every_value_is_told_from_the_others_and_comes_back_as_itself(
+    options: Any, values: list[Any]
+) -> None:
+    form, value_of = choice_form(options)
+    names = [option.value for option in form.fields[0].options]  # type: ignore[union-attr]
+    assert [value_of({ANSWER: name}) for name in names] == values
+    assert [type(value_of({ANSWER: name})) for name in names] == [type(value) for value in values]
+
+
+def test_what_is_sent_stays_short_and_readable() -> None:
+    form, _ = choice_form({None: "New", "1": "Website", "shop": "Shop"})
+    sent = [(option.value, option.label) for option in form.fields[0].options]  # type: ignore[union-attr]
+    assert sent == [("#1", "New"), ("1", "Website"), ("shop", "Shop")]
+
+
+@pytest.mark.parametrize("options", ["abc", b"abc", None, 5], ids=repr)
+def test_what_is_no_list_of_options_is_refused(options: Any) -> None:
+    for make in (choice_form, lambda given: choices_form(given, None, None)):
+        with pytest.raises(FormError, match=r"^options: .*a list of values"):
+            make(options)
+
+
+@pytest.mark.parametrize("options", [[], {}, ["a", "a"]], ids=repr)
+def test_no_options_and_one_text_twice_are_refused(options: Any) -> None:
+    with pytest.raises(FormError, match=r"^answer: "):
+        choice_form(options)
+
+
+def test_pairs_of_values_and_titles_are_told_to_be_a_mapping() -> None:
+    with pytest.raises(FormError, match=r"write a mapping, as in dict\(options\)"):
+        choice_form([("s", "Small"), ("l", "Large")])
