@@ -37,6 +37,7 @@ Half = Literal[
     "strangers6",
     "strangers7",
     "probes",
+    "probes2",
     "strangers6_held",
 ]
 HELD_OUT: Half = "strangers6_held"

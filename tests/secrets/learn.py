@@ -69,7 +69,7 @@ def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
                 questions = [(asked.message, asked.form.fields) for asked in call.questions]
-                weight = _STRANGERS if half.startswith("strangers") else 1.0
+                weight = _STRANGERS if half.startswith(("strangers", "probes2")) else 1.0
                 yield Example(_placed(features_of(questions)), label == "asking", weight)
                 if draw.random() < _WITH_ADDED:
                     message, fields = questions[0]

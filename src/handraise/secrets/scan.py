@@ -12,7 +12,7 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from handraise.forms import Form
@@ -55,6 +55,7 @@ _COMMAND: Final = (
     r"|\bredis-cli\b.{0,200}\s-a\s{1,3}(\S{3,60})"
     r"|_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\bdocker login\b.{0,100}\s-p[ =]['\"]?([^\s'\"]{3,100})"
     r"|\s--password[ =]['\"]?([^\s'\"]{3,100})|\bmachine \S{3,100} login \S{1,100} password (\S{3,200})"
+    r"|\bjdbc:oracle:thin:[^\s/]{1,60}/([^\s/@]{3,60})@|\"auth\"\s{0,3}:\s{0,3}\"([A-Za-z0-9+/]{16,}={0,2})\""
 )
 _SETTING: Final = (
     r"(?i)(?<!\d:)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
@@ -76,17 +77,19 @@ _OTPAUTH: Final = (
 )
 _COOKIE: Final = (
     r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token"
-    r"|wordpress_logged_in_\w{32})"
+    r"|\w{0,30}(?:security|signin|login|logged_in)\w{0,40}|aspnetcore\.\w{3,20})"
     r"\s{0,2}=\s{0,2}([A-Za-z0-9%._~+/-]{16,4000})"
 )
 _BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
 _FORTY: Final = r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_.-])"
 _HEX64: Final = r"(?<![A-Za-z0-9])(?:0x)?[0-9a-fA-F]{64}(?![A-Za-z0-9])"
-_BASE58_KEY: Final = r"(?<![A-Za-z0-9])[1-9A-HJ-NP-Za-km-z]{86,88}(?![A-Za-z0-9])"
+_BASE58_KEY: Final = r"(?<![A-Za-z0-9])(?:[1-9A-HJ-NP-Za-km-z]{86,88}|[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})(?![A-Za-z0-9])"
 _BASE32: Final = r"(?<![A-Za-z0-9])(?:[A-Z2-7]{4}[ -]?){4,13}(?![A-Za-z0-9])"
+_SETUP_KEY: Final = r"(?i)\b(?=[a-z0-9 -]{0,20}\d)(?:[a-z0-9]{4}[ -]){3,15}[a-z0-9]{4}\b"
+"""How an authenticator's secret is shown, if somebody made it up."""
 _PRIVATE_HINT: Final = (
     r"(?i)private[ _-]?key|privkey|\benc(?:ryption)?[ _-]?key|secret[ _-]?key|spend[ _-]?key|signing[ _-]?key"
-    r"|preshared[ _-]?key"
+    r"|preshared[ _-]?key|\bwif\b"
     r"|\b(?:my|eth|ethereum|wallet|metamask)\b.{0,20}\bkey\b"
     r"|\b(?:solana|phantom|keypair)\b(?!.{0,30}(?:\btx|sign|trans|address))"
 )
@@ -124,6 +127,8 @@ _USER_AND_ANOTHER: Final = (
     r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
     r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/|]\s{1,2}((?=\S*\d)(?=\S*[A-Za-z])"
     r"[^\s/|:]{6,40})"
+    r"|[\w.+-]{1,60}@[\w.-]{3,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])[^\s/|]{6,40})"
+    r"|\bsqlplus\s{1,3}[^\s/]{1,60}/([^\s@]{3,60})@"
     r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S*\d)[^\s:@/]{6,60})@[\w-]{1,60}\.\w"
 )
 _SENT_CODE: Final = (
@@ -186,7 +191,8 @@ def _found(value: object, hint: str) -> Iterator[Found]:
     """At most one kind."""
     for text in _texts(value):
         cleaned = clean(text)
-        found = _by_value(cleaned) or _by_value(_squeezed(cleaned)) or _told(cleaned)
+        in_one_piece = (_by_value(each) for each in (cleaned, *_squeezed(cleaned)))
+        found = next(filter(None, in_one_piece), None) or _told(cleaned)
         if found := found or _hinted(cleaned.strip(), hint):
             yield found
             return
@@ -315,9 +321,11 @@ def _holds_cookie(text: str) -> bool:
 def _holds_totp_secret(text: str) -> bool:
     if any(re.search(pattern, text) for pattern in (_OTPAUTH, _SENT_CODE, _BACKUP_CODES)):
         return True
-    return re.search(_TOTP_HINT, text) is not None and any(
-        re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text)
-    )
+    if re.search(_TOTP_HINT, text) is None:
+        return False
+    if re.search(_SETUP_KEY, text):
+        return True
+    return any(re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text))
 
 
 def _holds_raw_key(text: str) -> bool:
@@ -373,27 +381,37 @@ _CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
     ("bank_account", _holds_account, "its check digits are those of an IBAN"),
 )
 
-_SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s\S|\s[_-]\S*)(?!\S)"
+_SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s?[_-]\S*|\s\S)(?!\S)"
 _CHUNK: Final = r"[A-Za-z0-9_+/=.-]{1,300}"
+_BETWEEN_PARTS: Final = frozenset({"and", "then", "second", "half", "part", "rest", "the", "is", "plus", "next"})
+"""Words that people write between the parts of a token."""
 
 
-def _squeezed(text: str) -> str:
-    """A token that was written with blanks inside, in one piece; empty if there is none."""
+def _squeezed(text: str) -> Iterator[str]:
+    """A token that was written with blanks, or with words such as "second half", between its parts, in one piece."""
     if not re.search(r"\s|…", text):
-        return ""
+        return
     text = re.sub(_SINGLES, lambda run: re.sub(r"\s", "", run[0]), text)
     text = re.sub(r" ([-_]) ", r"\1", text)
     begins = beginnings().search(text)
     if begins is None:
-        return text if re.search(_SINGLES, text) else ""
-    pieces = [begins[0]]
-    for chunk in re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t")):
+        yield text
+        return
+    rest = re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t"))
+    for chunks in (rest, [chunk for chunk in rest if chunk.lower().strip(",:") not in _BETWEEN_PARTS]):
+        yield re.sub(r"^(gh[pousr])-", r"\1_", begins[0] + "".join(_pieces(chunks)))
+
+
+def _pieces(chunks: Iterable[str]) -> Iterator[str]:
+    """The parts of a token, up to the next word of the sentence."""
+    before = ["", ""]
+    for chunk in chunks:
         is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 1
-        in_groups = len(pieces) > 2 and len(chunk) == len(pieces[-1]) == len(pieces[-2])
+        in_groups = len(chunk) == len(before[-1]) == len(before[-2])
         if not re.fullmatch(_CHUNK, chunk) or (is_word and not in_groups):
-            break
-        pieces.append(chunk)
-    return re.sub(r"^(gh[pousr])-", r"\1_", "".join(pieces))
+            return
+        before.append(chunk)
+        yield chunk
 
 
 class _Look(NamedTuple):
@@ -408,7 +426,10 @@ _MIXED: Final = r"(?=\S*\d)(?=\S*[^\W\d_])\S{5,200}|\S*[^\W\d_]\S*[!$%&?*#^~+=]\
 _LOOKS: Final = {
     "password": _Look(_MIXED, r"\S{5,200}"),
     "pin": _Look(r"\d{4,5}", r"\d{4,8}"),
-    "otp": _Look(r"\d{3} ?-?\d{3}|\d{4,8}", r"\d{3} ?-?\d{3}|\d{4,8}|[A-Z0-9-]{8,20}"),
+    "otp": _Look(
+        r"\d{3} ?-?\d{3}|\d{4,8}|(?=\S*\d)[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3}",
+        r"\d{3} ?-?\d{3}|\d{4,8}|[A-Z0-9-]{8,20}",
+    ),
     "cvv": _Look(r"\d{3,4}", r"\d{3,4}"),
     "random": _Look(
         r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{12,500}",
@@ -446,6 +467,7 @@ _SPOKEN_DIGIT: Final = {
 _SPOKEN_NUMBER: Final = (
     rf"(?i)\b(?:{'|'.join(_SPOKEN_DIGIT)})(?:[ ,-]{{1,2}}(?:{'|'.join(_SPOKEN_DIGIT)})){{2,}}\b"
 )
+_SPACED_DIGITS: Final = r"(?<![\w.*-])\d(?:[ *·_-]\d){3,7}(?![\w.*-])"
 _YEAR: Final = r"(?:19|20)\d\d"
 _TWO_GROUPS: Final = r"\d{3}[ -]\d{3}(?![\w-])"
 _SIX: Final = r"\d{3}[ -]?\d{3}"
@@ -456,6 +478,16 @@ _QUOTED: Final = "\"'“”„«»‘’,;()[]<>"
 _BEFORE: Final = 80
 _LONGEST_VALUE: Final = 500
 _MOST_CANDIDATES: Final = 100
+_OPENING: Final = r"\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,8}|\d{3}[ -]\d{3}|\d{2}[A-Z]\d{2}"
+"""How the code of a door, a lock or a phone looks."""
+_CHOSEN_WORD: Final = (
+    r"[^\W\d_]{4,}(?:[-_.]?[^\W\d_]+)*[-_.]?\d{1,4}[!#$%&*?+]{0,2}|[^\W\d_]{4,}[!#$%&*?+]{1,2}\d{1,4}"
+)
+"""What people choose most: a word, and then digits and perhaps a sign."""
+_APART: Final = r"(?:[,:;?–—→-]|\b(?:so|now|still|remains?)|\b(?:is|ist|est|es|è|é|jest|är|er|on))\s*$"
+_SIGNS: Final = "!#$%&*?+"
+_TIME: Final = r"(?:[01]\d|2[0-3])(?:00|15|30|45)"
+_DENYING: Final = frozenset({"neg", "neg after", "without", "count"})
 _BLOCKING: Final = frozenset({"head", "neg", "neg after", "without", "stop", "count", "predicate"})
 
 
@@ -464,15 +496,15 @@ def _told(text: str) -> Found | None:
     if len(text) < 6:
         return None
     text = re.sub(_SPOKEN_NUMBER, _in_digits, text)
+    text = re.sub(_SPACED_DIGITS, lambda found: re.sub(r"\D", "", found[0]), text)
     for number, found in enumerate(re.finditer(_CANDIDATE, text)):
         if number == _MOST_CANDIDATES:
             return None
         grouped = re.compile(_TWO_GROUPS).match(text, found.start())
         value = (grouped or found)[0].strip(_QUOTED).rstrip(".,:")
         before = text[max(0, found.start() - _BEFORE) : found.start()]
-        if "=" in value or ":" in value[1:]:  # "pw=Tr0ub4dor", "pass:letmein"
-            name, _, value = re.split(r"([=:])", value, maxsplit=1)
-            before, value = f"{before}{name}:", value.strip(_QUOTED)
+        if inside := re.match(r"([^=:]*[=:])(?=[^=])", value):  # "pw=Tr0ub4dor", "pass:letmein"
+            before, value = f"{before}{inside[1][:-1]}:", value[inside.end() :].strip(_QUOTED)
         if not 3 <= len(value) <= _LONGEST_VALUE:
             continue
         after = text[(grouped or found).end() :]
@@ -483,9 +515,51 @@ def _told(text: str) -> Found | None:
         assigned = re.search(_ASSIGNED, before) is not None
         if not assigned and value.isalpha() and "phrase" not in before.lower():
             continue
-        if (told := _named_before(before, value, assigned, after)) is not None:
+        if (told := _named_before(before, value, assigned, after) or _described(before, value, after)) is not None:
             return told
     return None
+
+
+def _described(before: str, value: str, after: str) -> Found | None:
+    """A value that the words around it describe and do not name."""
+    apart = re.search(_APART, before) is not None and (value[-1] in _SIGNS or not before.endswith(", "))
+    if apart and re.fullmatch(_CHOSEN_WORD, value) and _names_password(before):
+        return Found("password", CALLED["password"], "it stands apart after the word for it")
+    if re.fullmatch(_YEAR, value) or not re.fullmatch(_OPENING, value):
+        return None
+    sentence = re.split(_SENTENCE_END, before)[-1], re.split(_SENTENCE_END, after)[0][:_BEFORE]
+    marks, following = (
+        [mark for segment in clauses(text) for mark in marks_of(segment.words)] for text in sentence
+    )
+    if not marks:
+        return None
+    roles = frozenset().union(*(mark.entry.roles for mark in (*marks, *following)))
+    if not roles.isdisjoint(_DENYING):
+        return None
+    linked = re.search(_ASSIGNED, before) or re.search(_COPULA, before)
+    last = next((mark.entry.roles.keys() for mark in reversed(marks) if not mark.filler), roles)
+    told = linked or not last.isdisjoint({"code", "typed", "input", "access", "entering"})
+    opens = not roles.isdisjoint({"access", "entering", "drawn"}) or "unlocking" in last
+    names_one = "code" in roles or (opens and not re.fullmatch(_TIME, value))
+    if told and not roles.isdisjoint({"locked", "guarded"}) and (names_one or value[-1] in "#*"):
+        return Found("pin", CALLED["pin"], "it opens something")
+    said = not roles.isdisjoint({"code", "says"}) and "ordinary" not in roles
+    if said and re.fullmatch(_SIX, value) and not roles.isdisjoint({"the app", "gadget", "arrived"}):
+        return Found("otp", CALLED["otp"], "it just arrived, or an app shows it")
+    return None
+
+
+def _names_password(text: str) -> bool:
+    """Whether a word of the text names a password, and no noun or denial beside it turns it into something else."""
+    known = lexicon()
+    for segment in clauses(text):
+        marks = marks_of(segment.words)
+        clause = Clause(marks, languages_of(text, marks))
+        for at, mark in enumerate(marks):
+            for sense in mark.entry.senses:
+                if sense.kind == "password" and sense.strength == "strong":
+                    return not clause.denied(at) and not has_another_head(clause, at, sense, known)
+    return False
 
 
 def _in_digits(spoken: re.Match[str]) -> str:
@@ -511,7 +585,10 @@ def _named_after(value: str, after: str) -> Found | None:
                 return (
                     Found(kind, CALLED[kind], f"the word {mark.text!r} follows") if fits and owned else None
                 )
-            if not _BLOCKING.isdisjoint(clause.roles[at]) or (mark.unknown and random):
+            roles = clause.roles[at]
+            if "unlocking" in roles and "it" in set().union(*clause.roles[:at]):  # "…, that logs you in"
+                return Found("password", CALLED["password"], f"the words {mark.text!r} follow")
+            if ("it" not in roles and not _BLOCKING.isdisjoint(roles)) or (mark.unknown and random):
                 break
     return None
 
@@ -556,7 +633,7 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
             if fits and _is_real(value) and not plain:
                 return Found(kind, CALLED[kind], f"it follows the word {marks[at].text!r}")
             return None
-        if not _BLOCKING.isdisjoint(clause.roles[at]) or len(marks[at].text) > 9:
+        if not _BLOCKING.isdisjoint(clause.roles[at]) or (len(marks[at].text) > 9 and not said):
             return None
         if marks[at].text.isascii() and "please" not in clause.roles[at]:
             linking |= marks[at].entry.roles.get("of", 0)
