@@ -178,16 +178,14 @@ def _starts_of_long_secrets() -> dict[str, list[str]]:
 
 def put_together(words: Sequence[str]) -> tuple[str, ...]:
     """The words with pieces joined that name a secret only together: "pa ss wo rd", "papa alpha sierra …"."""
-    if not any(map(_may_begin, words)):
-        return tuple(words)
-    joined: list[str] = []
-    at = 0
-    while at < len(words):
-        length, word = 1, words[at]
-        if _may_begin(word):
-            length, word = _spelled(words, at) if word in _NATO else _longest_joined(words, at)
-        joined.append(word)
-        at += length
+    joined, end = [], 0
+    for at, word in enumerate(words):
+        if at >= end:
+            length = 1
+            if _may_begin(word):
+                length, word = _spelled(words, at) if word in _NATO else _longest_joined(words, at)
+            joined.append(word)
+            end = at + length
     return tuple(joined)
 
 
@@ -214,12 +212,13 @@ def _longest_joined(words: Sequence[str], at: int) -> tuple[int, str]:
     """The longest secret whose pieces follow each other: as they are, each backwards, or all backwards."""
     starts, ends = _starts_and_ends()
     longest = 1, words[at]
-    forwards = turned = backwards = ""
-    for length, piece in enumerate(words[at : at + _MANY_PIECES], start=1):
+    forwards, turned = words[at], words[at][::-1]
+    backwards = turned
+    for length, piece in enumerate(words[at + 1 : at + _MANY_PIECES], start=2):
         forwards, turned, backwards = forwards + piece, turned + piece[::-1], piece[::-1] + backwards
         if forwards not in starts and turned not in starts and backwards not in ends:
             break
-        if length > 1 and len(piece) <= _LONGEST_PIECE:
+        if len(piece) <= _LONGEST_PIECE:
             pieces = words[at : at + length]
             secrets = _single_words() if all(map(_is_known, pieces)) else _whole_words()
             whole = next((word for word in (forwards, turned, backwards) if word in secrets), None)

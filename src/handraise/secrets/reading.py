@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 from handraise.secrets.characters import fold
@@ -16,7 +16,7 @@ from handraise.secrets.clause import Clause, has_another_head, turns_part
 from handraise.secrets.finding import CALLED, tier_of
 from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.shape import Hint, quoted_in
-from handraise.secrets.words import Mark, clauses, languages_of, marks_of, words_of
+from handraise.secrets.words import Mark, Segment, clauses, languages_of, marks_of, words_of
 
 _KINDS: Final = tuple(CALLED)
 _ASKING: Final = frozenset({"ask", "ask after", "what"})
@@ -124,18 +124,16 @@ def _read_once(text: str) -> Reading:
 
 
 def _read(text: str) -> Reading:
-    sentences = _sentences(text)
-    marks = [mark for sentence in sentences for clause, _ in sentence for mark in clause]
+    said = [*clauses(text)]
+    read = [marks_of(clause.words) for clause in said]
+    marks = [*chain.from_iterable(read)]
     entries = [mark.entry for mark in marks]
-    spared = frozenset().union(*[entry.spares for entry in entries])
-    plain, generic = _plain(marks), _generic(marks)
+    spared = frozenset().union(*[entry.spares for entry in entries if entry.spares])
+    plain, generic = _plain(marks), all([mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks])
     roles = frozenset().union(*[entry.roles for entry in entries])
-    said = [
-        " ".join([mark.text for mark in clause]).split() for sentence in sentences for clause, _ in sentence
-    ]
-    words = frozenset().union(*said)
-    pairs = frozenset([f"{one} {other}" for each in said for one, other in pairwise(each)])
-    if not any(entry.senses for entry in entries) and _DENYING.isdisjoint(roles) and not describes(roles):
+    words = frozenset(chain.from_iterable([clause.words for clause in said]))
+    pairs = frozenset([f"{one} {other}" for clause in said for one, other in pairwise(clause.words)])
+    if _DENYING.isdisjoint(roles) and not any([entry.senses for entry in entries]) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
             frozenset(),
@@ -154,7 +152,7 @@ def _read(text: str) -> Reading:
         role for mark in marks for role, spoken in mark.entry.roles.items() if spoken & languages
     )
     found = _Found(roles)
-    for sentence in sentences:
+    for sentence in _sentences(said, read):
         found.read(sentence, languages)
     roles -= found.denied_roles
     return Reading(
@@ -193,13 +191,13 @@ def _place(word: str, text: str) -> str:
     return ""
 
 
-def _sentences(text: str) -> list[list[tuple[list[Mark], bool]]]:
+def _sentences(said: Sequence[Segment], marks: Sequence[list[Mark]]) -> list[list[tuple[list[Mark], bool]]]:
     """Sentences of clauses, each with its marks and whether it ends with a question mark."""
     sentences: list[list[tuple[list[Mark], bool]]] = []
-    for clause in clauses(text):
+    for clause, each in zip(said, marks, strict=True):
         if not clause.continues:
             sentences.append([])
-        sentences[-1].append((marks_of(clause.words), clause.questions))
+        sentences[-1].append((each, clause.questions))
     return sentences
 
 
@@ -380,7 +378,3 @@ def describes(roles: frozenset[str]) -> bool:
 def _plain(marks: list[Mark]) -> frozenset[str]:
     contents = [mark.entry.roles for mark in marks if not mark.filler]
     return frozenset(contents[0]).intersection(*contents[1:]) if contents else frozenset()
-
-
-def _generic(marks: list[Mark]) -> bool:
-    return all(mark.filler or (len(mark.text) <= 2 and mark.unknown) for mark in marks)

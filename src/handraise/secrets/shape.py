@@ -414,10 +414,8 @@ _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
-_UNUSUAL: Final = (
-    r"[^\w\s,?!():.']|[:.'](?=\S)|(?<=[A-Z0-9])\.|_|[a-z][A-Z]|[A-Z]{3}|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]"
-)
-"""Signs and letters that no ordinary sentence has, and every beginning of a key does."""
+_ORDINARY: Final = r"(?:(?:[A-Z]?[^\W\d_A-Z]*|[A-Z]{2}|\d+)(?:[ ,?!()\n]+|[:.'](?=\s|$)|$))*"
+"""An ordinary sentence. Every beginning of a key has other signs, or mixes letters and digits."""
 _COMMAND_WORDS: Final = frozenset(
     {
         "gh",
@@ -476,13 +474,12 @@ def quoted_in(text: str) -> Hint | None:
     if "-----BEGIN" in text and not _compiled(_OPEN_BLOCK).search(text):
         return Hint("private_key", True, "-----BEGIN")
     words = text.lower()
-    commands = not _COMMAND_WORDS.isdisjoint(words.replace("`", " ").replace('"', " ").split())
-    if _compiled(_UNUSUAL).search(text):
+    if not _compiled(_ORDINARY).fullmatch(text):
         if found := _compiled(_BEGUN).search(text) or _compiled(_PRINTING).search(text):
             return Hint("token", False, found[0][:40].strip())
         if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
             return Hint(kind, False, beginning[1])
-    elif commands and (found := _compiled(_PRINTING).search(text)):
+    elif not _COMMAND_WORDS.isdisjoint(words.split()) and (found := _compiled(_PRINTING).search(text)):
         return Hint("token", False, found[0][:40].strip())
     begins = any(verb in words for verb in _BEGINNING)
     if begins and (said := _compiled(_SAID_TO_BEGIN).search(text)):

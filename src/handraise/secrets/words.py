@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
+from itertools import chain
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -93,7 +94,7 @@ def clauses(text: str) -> Iterator[Segment]:
 
 def words_of(clause: str) -> tuple[str, ...]:
     """The words of folded text, each as the lexicon spells it if it is known there."""
-    words = tuple(word for found in _WORD.findall(clause) for word in _recognised(found))
+    words = tuple(chain.from_iterable(map(_recognised, _WORD.findall(clause))))
     return (*put_together(words), *spelled_by_initials(words)) if 1 < len(words) <= _MOST_PIECES else words
 
 
@@ -231,58 +232,69 @@ class Mark(NamedTuple):
 
     text: str
     entry: Entry
-
-    @property
-    def unknown(self) -> bool:
-        return not self.entry.roles and not self.text.isdigit()
+    unknown: bool
+    """No list has it."""
+    filler: bool
+    """It says nothing by itself."""
 
     @property
     def names_secret(self) -> bool:
         return any(sense.kind != "personal_data" for sense in self.entry.senses)
 
-    @property
-    def filler(self) -> bool:
-        return self.entry.filler or (not self.entry.roles and self.text.isdigit())
+
+def _marked(text: str, entry: Entry) -> Mark:
+    number = not entry.roles and text.isdigit()
+    return Mark(text, entry, not entry.roles and not number, entry.filler or number)
+
+
+class _Word(NamedTuple):
+    """What is known of one word."""
+
+    alone: Mark
+    forms: tuple[str, ...]
+    """The word itself, and the entries it may be a form of."""
+    begun: tuple[str, ...]
+    """Those of them that longer phrases begin with."""
+    little: bool
+    """Phrases may pass over it."""
 
 
 def marks_of(words: Sequence[str]) -> list[Mark]:
     """The longest known phrases, from left to right."""
+    known = [_known(word) if len(word) <= LONGEST_WORD else _known.__wrapped__(word) for word in words]
     marks, at = [], 0
     while at < len(words):
-        mark, begins_phrases = (
-            _mark(words[at]) if len(words[at]) <= LONGEST_WORD else (Mark(words[at], NOTHING), False)
-        )
-        end = at + 1
-        if begins_phrases:
-            end, mark = _longest(words, at, mark)
+        mark, length = known[at].alone, 1
+        if known[at].begun and (phrase := _longest(known[at:])):
+            length, entry = phrase
+            mark = _marked(" ".join(words[at : at + length]), entry)
         marks.append(mark)
-        at = end
+        at += length
     return marks
 
 
 @lru_cache(maxsize=16_384)
-def _mark(word: str) -> tuple[Mark, bool]:
-    """The word by itself, and whether a longer phrase may begin with it."""
+def _known(word: str) -> _Word:
     known = lexicon()
-    forms, _ = _forms(word)
+    forms = (word, *known.forms_of(word))
     entry = next((known.phrases[form] for form in forms if form in known.phrases), NOTHING)
-    return Mark(word, entry), any(form in known.beginnings for form in forms)
+    begun = tuple(f"{form} " for form in forms if form in known.beginnings)
+    return _Word(_marked(word, entry), forms, begun, not known.little.isdisjoint(forms))
 
 
-def _longest(words: Sequence[str], at: int, alone: Mark) -> tuple[int, Mark]:
-    """The longest phrase that begins here, with its end; little words between its words are passed over."""
-    known = lexicon()
-    phrases, beginnings = known.phrases, known.beginnings
-    begun = [(f"{form} ", 0) for form in _forms(words[at])[0] if form in beginnings]
-    end, mark = at + 1, alone
-    for place in range(at + 1, len(words)):
-        forms, little = _forms(words[place])
+def _longest(words: Sequence[_Word]) -> tuple[int, Entry] | None:
+    """The longest phrase that begins with the first word; little words between its words are passed over."""
+    phrases, beginnings = lexicon().phrases, lexicon().beginnings
+    longest = None
+    begun = [(phrase, 0) for phrase in words[0].begun]
+    for place in range(1, len(words)):
+        _, forms, _, little = words[place]
         going_on = []
         for before, skipped in begun:
             for form in forms:
                 phrase = before + form
-                if end <= place and phrase in phrases:
-                    end, mark = place + 1, Mark(" ".join(words[at : place + 1]), phrases[phrase])
+                if phrase in phrases and (longest is None or longest[0] <= place):
+                    longest = place + 1, phrases[phrase]
                 if phrase in beginnings:
                     going_on.append((f"{phrase} ", 0))
             if little and skipped < _SKIPPED:
@@ -290,15 +302,7 @@ def _longest(words: Sequence[str], at: int, alone: Mark) -> tuple[int, Mark]:
         if not going_on:
             break
         begun = going_on
-    return end, mark
-
-
-@lru_cache(maxsize=16_384)
-def _forms(word: str) -> tuple[tuple[str, ...], bool]:
-    """The word itself and the entries it may be a form of, and whether it is a little word."""
-    known = lexicon()
-    forms = (word, *known.forms_of(word))
-    return forms, not known.little.isdisjoint(forms)
+    return longest
 
 
 def languages_of(text: str, marks: Sequence[Mark]) -> int:
