@@ -85,22 +85,12 @@ class _Label(NamedTuple):
     name: Reading
     title: Reading
     description: Reading
-
-    @property
-    def shown(self) -> Reading:
-        """What the person sees as the field's name."""
-        return self.title if self.field.title else self.name
-
-    @property
-    def ordinary(self) -> bool:
-        """The label names something harmless: a region, a reason."""
-        roles = self.shown.roles
-        return not self.shown.generic and _INPUT.isdisjoint(roles) and not _NAMING.isdisjoint(roles)
-
-    @property
-    def roles(self) -> frozenset[str]:
-        """The roles of all its words."""
-        return self.name.roles | self.title.roles | self.description.roles
+    shown: Reading
+    """What the person sees as the field's name."""
+    ordinary: bool
+    """It names something harmless: a region, a reason."""
+    roles: frozenset[str]
+    """The roles of all its words."""
 
     @property
     def takes_text(self) -> bool:
@@ -146,6 +136,14 @@ class _Label(NamedTuple):
         return mention.kind in NUMERIC and (mention.firm or mention.kind != "password")
 
 
+def _label_of(field: Carrier) -> _Label:
+    name, title, description = read(field.name), read(field.title or ""), read(field.description or "")
+    shown = title if field.title else name
+    ordinary = not shown.generic and _INPUT.isdisjoint(shown.roles) and not _NAMING.isdisjoint(shown.roles)
+    roles = name.roles.union(title.roles, description.roles)
+    return _Label(field, name, title, description, shown, ordinary, roles)
+
+
 def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[SecretFinding, ...]:
     """The fields that ask for a secret, each with its kind; empty when the form is fine.
 
@@ -153,7 +151,7 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     """
     request = read(message)
     labels = [
-        _Label(field, read(field.name), read(field.title or ""), read(field.description or ""))
+        _label_of(field)
         for field in form.fields
         if not isinstance(field, Flag | Choice | Choices)
     ]
@@ -245,7 +243,7 @@ def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozens
         if isinstance(field, Choice | Choices)
         for option in field.options[:MANY_OPTIONS]
     )
-    own = (reading.roles for label in labels for reading in label[1:])
+    own = (label.roles for label in labels)
     names_secret = any(mention.asked for mention in request.mentions)
     matter = () if request.generic or names_secret else (_OTHER_MATTER,)
     named = request.harmless.union(mention.kind for mention in request.passing)
@@ -279,7 +277,7 @@ def _counts(mention: Mention, context: frozenset[str], strict: bool) -> bool:
 
 def _standing(label: _Label) -> Iterator[Mention]:
     """The mentions that no other text of the field takes back: a "token" titled "Token symbol" is none."""
-    name, title, description = label[1:]
+    name, title, description = label.name, label.title, label.description
     if "name only" in description.roles:
         return
     for mention in name.mentions:
