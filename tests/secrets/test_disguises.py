@@ -55,5 +55,5 @@ def test_known_words_are_not_joined() -> None:
 
 
 def test_a_word_that_initials_spell_is_read() -> None:
-    assert words_of("People Always Say Secrets Will Only Remain Dark")[-1] == "password"
-    assert words_of("People always say that sunny weather makes cities bright")[-1] == "bright"
+    assert words_of("People Always Say Secrets Will Only Remain Dark")[-1].text == "password"
+    assert words_of("People always say that sunny weather makes cities bright")[-1].text == "bright"

@@ -182,21 +182,33 @@ def put_together(words: Sequence[str]) -> tuple[str, ...]:
     for at, word in enumerate(words):
         if at >= end:
             length = 1
-            if _may_begin(word):
+            if may_begin(word):
                 length, word = _spelled(words, at) if word in _NATO else _longest_joined(words, at)
             joined.append(word)
             end = at + length
     return tuple(joined)
 
 
-@lru_cache(maxsize=16_384)
-def _may_begin(word: str) -> bool:
+def may_begin(word: str) -> bool:
     """Whether it may be the first piece of a secret that was cut in pieces."""
     if word in _NATO:
         return True
     starts, ends = _starts_and_ends()
     turned = word[::-1]
     return len(word) <= _LONGEST_PIECE and (word in starts or turned in starts or turned in ends)
+
+
+def may_go_on(word: str) -> bool:
+    """Whether it may be a later piece of one."""
+    if word in _NATO:
+        return True
+    return len(word) <= _LONGEST_PIECE and (word in _in_a_row() or word[::-1] in _in_a_row())
+
+
+@lru_cache(maxsize=1)
+def _in_a_row() -> str:
+    """All words that may be cut in pieces, to look for pieces in."""
+    return " ".join(sorted(word for word in _whole_words() if len(word) >= _SHORTEST_JOINED))
 
 
 def _spelled(words: Sequence[str], at: int) -> tuple[int, str]:

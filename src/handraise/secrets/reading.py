@@ -125,14 +125,15 @@ def _read_once(text: str) -> Reading:
 
 def _read(text: str) -> Reading:
     said = [*clauses(text)]
-    read = [marks_of(clause.words) for clause in said]
+    read = [marks_of(clause.known) for clause in said]
+    texts = [clause.words for clause in said]
     marks = [*chain.from_iterable(read)]
     entries = [mark.entry for mark in marks]
     spared = frozenset().union(*[entry.spares for entry in entries if entry.spares])
     plain, generic = _plain(marks), all([mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks])
     roles = frozenset().union(*[entry.roles for entry in entries])
-    words = frozenset(chain.from_iterable([clause.words for clause in said]))
-    pairs = frozenset([f"{one} {other}" for clause in said for one, other in pairwise(clause.words)])
+    words = frozenset(chain.from_iterable(texts))
+    pairs = frozenset([f"{one} {other}" for each in texts for one, other in pairwise(each)])
     if _DENYING.isdisjoint(roles) and not any([entry.senses for entry in entries]) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
@@ -181,9 +182,8 @@ def _place(word: str, text: str) -> str:
     """The part of a text that a mark was made from, or that plays a role; empty if there is none."""
     tokens = text.split()
     named = [(name, at) for at, token in enumerate(tokens) for name in words_of(fold(token))]
-    names = [name for name, _ in named]
     start = 0
-    for mark in marks_of(names):
+    for mark in marks_of([name for name, _ in named]):
         end = start + len(mark.text.split())
         if word == mark.text or word in mark.entry.roles:
             return " ".join(tokens[named[start][1] : named[end - 1][1] + 1]).strip(_AROUND)

@@ -529,7 +529,7 @@ def _described(before: str, value: str, after: str) -> Found | None:
         return None
     sentence = re.split(_SENTENCE_END, before)[-1], re.split(_SENTENCE_END, after)[0][:_BEFORE]
     marks, following = (
-        [mark for segment in clauses(text) for mark in marks_of(segment.words)] for text in sentence
+        [mark for segment in clauses(text) for mark in marks_of(segment.known)] for text in sentence
     )
     if not marks:
         return None
@@ -553,7 +553,7 @@ def _names_password(text: str) -> bool:
     """Whether a word of the text names a password, and no noun or denial beside it turns it into something else."""
     known = lexicon()
     for segment in clauses(text):
-        marks = marks_of(segment.words)
+        marks = marks_of(segment.known)
         clause = Clause(marks, languages_of(text, marks))
         for at, mark in enumerate(marks):
             for sense in mark.entry.senses:
@@ -574,7 +574,7 @@ def _named_after(value: str, after: str) -> Found | None:
         return None
     following = after[:40].lstrip(_QUOTED + " -–")
     for segment in list(clauses(following))[:1]:
-        marks = marks_of(segment.words)[:5]
+        marks = marks_of(segment.known)[:5]
         clause = Clause(marks, languages_of(following, marks))
         for at, mark in enumerate(marks):
             if (kind := _kind_at(clause, at)) is not None:
@@ -602,9 +602,9 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
     segments = list(clauses(stem))
     if not segments:
         return None
-    marks = marks_of(segments[-1].words)
+    marks = marks_of(segments[-1].known)
     if len(segments) > 1 and all(mark.filler or "what" in mark.entry.roles for mark in marks):
-        marks = marks_of([*segments[-2].words, *segments[-1].words])  # "le mot de passe, c'est …"
+        marks = marks_of([*segments[-2].known, *segments[-1].known])  # "le mot de passe, c'est …"
     clause = Clause(marks, languages_of(stem, marks))
     linking = 0
     for at in range(len(marks) - 1, max(-1, len(marks) - 6), -1):
@@ -647,7 +647,7 @@ def _kind_at(clause: Clause, at: int, after: str = "", six: bool = False) -> str
     if "code" in clause.roles[at] and not senses:
         if six and all(mark.filler for mark in clause.marks[:at]):
             return "otp"
-        following = (mark.entry.roles for segment in clauses(after[:60]) for mark in marks_of(segment.words))
+        following = (mark.entry.roles for segment in clauses(after[:60]) for mark in marks_of(segment.known))
         if {"delivered", "signing in"} & set().union(*clause.roles, *following):
             senses = [Sense("otp", "weak")]
     for sense in senses:
