@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls, is_there
+from tests.secrets.hostile import Half, HostileCall, calls
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
@@ -34,11 +34,11 @@ BARS: dict[Half, Bars] = {
     "strangers6": Bars(0.97, 0.94, 0.01),
     "strangers7": Bars(0.94, 0.86, 0.005),
     "probes": Bars(0.89, 0.77, 0.02),
-    HELD_OUT: Bars(0.88, 0.82, 0.02),
+    "strangers6_held": Bars(0.88, 0.82, 0.02),
 }
 """All but the last were in view, or the weights are learned from them. None may get worse."""
 FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3", "strangers7")
-FORMS = tuple(half for half in BARS if is_there(half))
+FORMS = tuple(BARS)
 ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
 

@@ -29,6 +29,14 @@ _SIGNED: Final = rf"(?<![^\W_]){_LETTER}(?:\s?[/|·•∙‧,:;\\]\s?{_LETTER}){
 _MASKED: Final = r"(?<![A-Za-z*_#])[A-Za-z]+(?:[*#•]{1,8}|_{2,8})[A-Za-z*#•_]*(?![A-Za-z])"
 _NUMBERED: Final = r"(?<![\w.])(?:(?:0x)?[0-9A-Fa-f]{2,3}[ ,:-]{1,2}){4,}(?:0x)?[0-9A-Fa-f]{2,3}(?![\w.])"
 _CUT: Final = r"([^\W\d_]{1,12})[^\w\s]{1,3}([^\W\d_]{1,12})"
+_IN_MORSE: Final = r"(?<!\S)[.-]{1,5}(?: {1,3}(?:/ )?[.-]{1,5}){2,}(?!\S)"
+_MORSE: Final = dict(
+    zip(
+        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..".split(),
+        "abcdefghijklmnopqrstuvwxyz",
+        strict=True,
+    )
+)
 _TAG: Final = r"</?[a-z]{1,6}>"
 _BOXED: Final = r"(?:[\[({<][^\W_][\])}>]\s?){3,}"
 _DRAWN: Final = (("|>", "p"), ("|)", "d"), ("|<", "k"), ("()", "o"), ("\\/\\/", "w"), ("][", "i"))
@@ -96,10 +104,17 @@ def decoded(text: str) -> str:
     if "*" in text or "__" in text or "#" in text or "•" in text:
         text = re.sub(_MASKED, lambda found: _filled_in(found[0]) or found[0], text)
     text = re.sub(_NUMBERED, _spelled_in_numbers, text)
+    text = re.sub(_IN_MORSE, _tapped, text)
     text = re.sub(_CUT, _joined, text)
     if not text.isalnum():
         text = re.sub(_SIGNED, lambda found: re.sub(r"[\W_]", "", found[0]), text)
     return text
+
+
+def _tapped(found: re.Match[str]) -> str:
+    """The letters of a Morse code; words are parted by a stroke or more blanks."""
+    words = re.split(r" {2,}| ?/ ?", found[0])
+    return " ".join("".join(_MORSE.get(sign, " ") for sign in word.split()) for word in words)
 
 
 def _spelled_in_numbers(found: re.Match[str]) -> str:
@@ -174,6 +189,12 @@ def _starts_of_long_secrets() -> dict[str, list[str]]:
     for secret in _long_secrets():
         starts.setdefault(secret[:3], []).append(secret)
     return starts
+
+
+def moved_along(words: Sequence[str]) -> Sequence[str]:
+    """The words with each letter moved by half the alphabet, if that makes words: "glcr lbhe cva"."""
+    moved = [codecs.encode(word, "rot13") for word in words]
+    return moved if all(map(_is_known, moved)) else words
 
 
 def put_together(words: Sequence[str]) -> tuple[str, ...]:

@@ -150,11 +150,7 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     `strict` reports contact data too: email, telephone, address, date of birth, a person's full name.
     """
     request = read(message)
-    labels = [
-        _label_of(field)
-        for field in form.fields
-        if not isinstance(field, Flag | Choice | Choices)
-    ]
+    labels = [_label_of(field) for field in form.fields if not isinstance(field, Flag | Choice | Choices)]
     context = _context(request, labels, form)
     found: dict[str | None, Mention] = {
         label.field.name: mention for label in labels if (mention := _asked_for(label, context, strict))

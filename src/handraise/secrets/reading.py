@@ -130,7 +130,10 @@ def _read(text: str) -> Reading:
     marks = [*chain.from_iterable(read)]
     entries = [mark.entry for mark in marks]
     spared = frozenset().union(*[entry.spares for entry in entries if entry.spares])
-    plain, generic = _plain(marks), all([mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks])
+    plain, generic = (
+        _plain(marks),
+        all([mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks]),
+    )
     roles = frozenset().union(*[entry.roles for entry in entries])
     words = frozenset(chain.from_iterable(texts))
     pairs = frozenset([f"{one} {other}" for each in texts for one, other in pairwise(each)])

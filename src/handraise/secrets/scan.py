@@ -83,7 +83,9 @@ _COOKIE: Final = (
 _BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
 _FORTY: Final = r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_.-])"
 _HEX64: Final = r"(?<![A-Za-z0-9])(?:0x)?[0-9a-fA-F]{64}(?![A-Za-z0-9])"
-_BASE58_KEY: Final = r"(?<![A-Za-z0-9])(?:[1-9A-HJ-NP-Za-km-z]{86,88}|[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})(?![A-Za-z0-9])"
+_BASE58_KEY: Final = (
+    r"(?<![A-Za-z0-9])(?:[1-9A-HJ-NP-Za-km-z]{86,88}|[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})(?![A-Za-z0-9])"
+)
 _BASE32: Final = r"(?<![A-Za-z0-9])(?:[A-Z2-7]{4}[ -]?){4,13}(?![A-Za-z0-9])"
 _SETUP_KEY: Final = r"(?i)\b(?=[a-z0-9 -]{0,20}\d)(?:[a-z0-9]{4}[ -]){3,15}[a-z0-9]{4}\b"
 """How an authenticator's secret is shown, if somebody made it up."""
@@ -383,7 +385,9 @@ _CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
 
 _SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s?[_-]\S*|\s\S)(?!\S)"
 _CHUNK: Final = r"[A-Za-z0-9_+/=.-]{1,300}"
-_BETWEEN_PARTS: Final = frozenset({"and", "then", "second", "half", "part", "rest", "the", "is", "plus", "next"})
+_BETWEEN_PARTS: Final = frozenset(
+    {"and", "then", "second", "half", "part", "rest", "the", "is", "plus", "next"}
+)
 """Words that people write between the parts of a token."""
 
 
@@ -515,7 +519,9 @@ def _told(text: str) -> Found | None:
         assigned = re.search(_ASSIGNED, before) is not None
         if not assigned and value.isalpha() and "phrase" not in before.lower():
             continue
-        if (told := _named_before(before, value, assigned, after) or _described(before, value, after)) is not None:
+        if (
+            told := _named_before(before, value, assigned, after) or _described(before, value, after)
+        ) is not None:
             return told
     return None
 

@@ -21,6 +21,7 @@ from handraise.secrets.disguises import (
     decoded_base64,
     may_begin,
     may_go_on,
+    moved_along,
     put_together,
     seen_in,
     spelled_by_initials,
@@ -38,8 +39,8 @@ _COLON_ENDING: Final = re.compile(
 _NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
 _PLAIN: Final = re.compile(r"(?:[A-Za-z0-9 .,?!'()-]|[:;](?= |$))*")
 """Nothing here can hide a letter."""
-_CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
-"""Numbers that may stand for letters."""
+_CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}|(?<!\S)(?:[.-]{1,5} ){3}")
+"""Numbers, or dots and dashes, that may stand for letters."""
 _KEY_FILE: Final = re.compile(
     r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b"
     r"|(?<!\w)\.(?:env(?:\.(?!example|sample|template|dist)\w+)?|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
@@ -62,6 +63,7 @@ _AND: Final = "וو"
 _HEBREW_PREFIXES: Final = frozenset("והבלמשכ")
 
 
+_FEW: Final = 2
 _MOST_PIECES: Final = 40
 """Nobody cuts a word into pieces in a longer clause."""
 
@@ -145,6 +147,8 @@ def words_of(clause: str) -> tuple[Word, ...]:
     if any([one.begins and other.goes_on for one, other in pairwise(words)]):
         joined = put_together(texts)
         words = words if len(joined) == len(words) else tuple(map(_word, joined))
+    if len(words) > _FEW and all([word.alone.unknown for word in words]):
+        words = tuple(map(_word, moved_along(texts)))
     return (*words, *map(_word, spelled_by_initials(texts)))
 
 
