@@ -23,21 +23,10 @@ _PLACED: Final = frozenset({"number", "figures", "front", "back", "on the back",
 """A number and its place on a card, unless they are those of something else."""
 _OTHER_QUESTION: Final = frozenset({"other question", "who"})
 _OTHER_ANSWER: Final = frozenset({"ordinary", "head", "belongings"})
-_NO_OTHER_ANSWER: Final = frozenset(
-    {
-        "signs",
-        "figures",
-        "number",
-        "string",
-        "digit",
-        "some words",
-        "word",
-        "code",
-        "key",
-        "predicate",
-        "question",
-    }
-)
+_NO_OTHER_ANSWER: Final = frozenset({
+    "signs", "figures", "number", "string", "digit", "some words", "word", "code", "key", "predicate",
+    "question",
+})  # fmt: skip
 """What secrets are made of, and verbs."""
 _ANOTHER_THING: Final = frozenset({"stop", "head", "ordinary"})
 

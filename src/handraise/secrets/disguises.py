@@ -30,13 +30,11 @@ _MASKED: Final = r"(?<![A-Za-z*_#])[A-Za-z]+(?:[*#•]{1,8}|_{2,8})[A-Za-z*#•_
 _NUMBERED: Final = r"(?<![\w.])(?:(?:0x)?[0-9A-Fa-f]{2,3}[ ,:-]{1,2}){4,}(?:0x)?[0-9A-Fa-f]{2,3}(?![\w.])"
 _CUT: Final = r"([^\W\d_]{1,12})[^\w\s]{1,3}([^\W\d_]{1,12})"
 _IN_MORSE: Final = r"(?<!\S)[.-]{1,5}(?: {1,3}(?:/ )?[.-]{1,5}){2,}(?!\S)"
-_MORSE: Final = dict(
-    zip(
-        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..".split(),
-        "abcdefghijklmnopqrstuvwxyz",
-        strict=True,
-    )
-)
+_MORSE: Final = {
+    ".-": "a", "-...": "b", "-.-.": "c", "-..": "d", ".": "e", "..-.": "f", "--.": "g", "....": "h", "..": "i",
+    ".---": "j", "-.-": "k", ".-..": "l", "--": "m", "-.": "n", "---": "o", ".--.": "p", "--.-": "q", ".-.": "r",
+    "...": "s", "-": "t", "..-": "u", "...-": "v", ".--": "w", "-..-": "x", "-.--": "y", "--..": "z",
+}  # fmt: skip
 _TAG: Final = r"</?[a-z]{1,6}>"
 _BOXED: Final = r"(?:[\[({<][^\W_][\])}>]\s?){3,}"
 _DRAWN: Final = (("|>", "p"), ("|)", "d"), ("|<", "k"), ("()", "o"), ("\\/\\/", "w"), ("][", "i"))
@@ -45,37 +43,11 @@ _TURNED: Final = str.maketrans("ɐɔǝɟƃɓɥᴉıɾʞɯɹʇʌʍʎpdbqnu", "ace
 _UPSIDE_DOWN: Final = frozenset("ɐɔǝɟƃɥᴉɾʞɯɹʇʌʍʎ")
 _FLIPPED: Final = rf"(?:\w*[{''.join(sorted(_UPSIDE_DOWN))}]\w*\s+)+\w*[{''.join(sorted(_UPSIDE_DOWN))}]\w*"
 """Several words that are upside down: the last one is the first."""
-_NATO: Final = frozenset(
-    {
-        "alpha",
-        "alfa",
-        "bravo",
-        "charlie",
-        "delta",
-        "echo",
-        "foxtrot",
-        "golf",
-        "hotel",
-        "india",
-        "juliet",
-        "juliett",
-    }
-    | {
-        "kilo",
-        "lima",
-        "mike",
-        "november",
-        "oscar",
-        "papa",
-        "quebec",
-        "romeo",
-        "sierra",
-        "tango",
-        "uniform",
-        "victor",
-    }
-    | {"whiskey", "xray", "yankee", "zulu"}
-)
+_NATO: Final = frozenset({
+    "whiskey", "xray", "yankee", "zulu", "alpha", "alfa", "bravo", "charlie", "delta", "echo",
+    "foxtrot", "golf", "hotel", "india", "juliet", "juliett", "kilo", "lima", "mike", "november",
+    "oscar", "papa", "quebec", "romeo", "sierra", "tango", "uniform", "victor",
+})  # fmt: skip
 _SHORTEST: Final = 7
 """A shorter word has too many neighbours: "token" is one letter from "taken"."""
 _SHORTEST_JOINED: Final = 6

@@ -132,12 +132,12 @@ def _read(text: str) -> Reading:
     spared = frozenset().union(*[entry.spares for entry in entries if entry.spares])
     plain, generic = (
         _plain(marks),
-        all([mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks]),
+        all(mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks),
     )
     roles = frozenset().union(*[entry.roles for entry in entries])
     words = frozenset(chain.from_iterable(texts))
     pairs = frozenset([f"{one} {other}" for each in texts for one, other in pairwise(each)])
-    if _DENYING.isdisjoint(roles) and not any([entry.senses for entry in entries]) and not describes(roles):
+    if _DENYING.isdisjoint(roles) and not any(entry.senses for entry in entries) and not describes(roles):
         back = "it" in roles and not _ASKING.isdisjoint(roles)
         return Reading(
             frozenset(),

@@ -144,10 +144,10 @@ def words_of(clause: str) -> tuple[Word, ...]:
     if not 1 < len(words) <= _MOST_PIECES:
         return words
     texts = [word.text for word in words]
-    if any([one.begins and other.goes_on for one, other in pairwise(words)]):
+    if any(one.begins and other.goes_on for one, other in pairwise(words)):
         joined = put_together(texts)
         words = words if len(joined) == len(words) else tuple(map(_word, joined))
-    if len(words) > _FEW and all([word.alone.unknown for word in words]):
+    if len(words) > _FEW and all(word.alone.unknown for word in words):
         words = tuple(map(_word, moved_along(texts)))
     return (*words, *map(_word, spelled_by_initials(texts)))
 
