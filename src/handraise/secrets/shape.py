@@ -350,7 +350,7 @@ _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
-_ORDINARY: Final = r"(?:(?:[A-Z]?[^\W\d_A-Z]*|[A-Z]{2}|\d+)(?:[ ,?!()\n]+|[:.'](?=\s|$)|$))*"
+_ORDINARY: Final = r"(?:(?:[A-Z]?[^\W\d_A-Z]*|[A-Z]{2}|\d+)(?:[ ,?!()\n]|[:.'](?=\s|$)|$))*"
 """An ordinary sentence. Every beginning of a key has other signs, or mixes letters and digits."""
 _COMMAND_WORDS: Final = frozenset({
     "gh", "aws", "kubectl", "op", "vault", "pass", "heroku", "npm", "git", "wg", "bw", "lpass", "type",

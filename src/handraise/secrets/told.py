@@ -94,7 +94,7 @@ _MOST_CANDIDATES: Final = 100
 _OPENING: Final = r"\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,8}|\d{3}[ -]\d{3}|\d{2}[A-Z]\d{2}"
 """How the code of a door, a lock or a phone looks."""
 _CHOSEN_WORD: Final = (
-    r"[^\W\d_]{4,}(?:[-_.]?[^\W\d_]+)*[-_.]?\d{1,4}[!#$%&*?+]{0,2}|[^\W\d_]{4,}[!#$%&*?+]{1,2}\d{1,4}"
+    r"[^\W\d_]{4,}(?:[-_.][^\W\d_]+)*[-_.]?\d{1,4}[!#$%&*?+]{0,2}|[^\W\d_]{4,}[!#$%&*?+]{1,2}\d{1,4}"
 )
 """What people choose most: a word, and then digits and perhaps a sign."""
 _APART: Final = r"(?:[,:;?–—→-]|\b(?:so|now|still|remains?)|\b(?:is|ist|est|es|è|é|jest|är|er|on))\s*$"
@@ -142,7 +142,7 @@ def _described(before: str, value: str, after: str) -> Found | None:
         return Found("password", CALLED["password"], "it stands apart after the word for it")
     if re.fullmatch(_YEAR, value) or not re.fullmatch(_OPENING, value):
         return None
-    sentence = re.split(_SENTENCE_END, before)[-1], re.split(_SENTENCE_END, after)[0][:_BEFORE]
+    sentence = re.split(_SENTENCE_END, before)[-1], re.split(_SENTENCE_END, after[:_BEFORE])[0]
     marks, following = (
         [mark for segment in clauses(text) for mark in marks_of(segment.known)] for text in sentence
     )
