@@ -6,8 +6,8 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
 
 The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
 `wide` was written kind by kind before the rules for it. The `strangers` sets were written without sight of the
-detector; all but those that are held out were in view later. `probes` and `probes2` are our own: each kind once more, in
-the tone of the strangers. The weights are learned from all of these.
+detector; all but those that are held out were in view later. `probes` and `probes2` are our own: each kind once more,
+in the tone of the strangers. The weights are learned from all but those that are held out.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ BARS: dict[Half, Bars] = {
     "probes": Bars(0.89, 0.77, 0.02),
     "probes2": Bars(0.81, 0.63, 0.01),
     "strangers6_held": Bars(0.88, 0.82, 0.02),
+    "strangers8_held": Bars(0.89, 0.85, 0.02),
 }
 """All but those held out were in view, or the weights are learned from them. None may get worse."""
 FORMS_ONLY: tuple[Half, ...] = (
@@ -49,6 +50,8 @@ FORMS_ONLY: tuple[Half, ...] = (
     "probes2",
 )
 FORMS = tuple(BARS)
+MISSED: dict[Half, float] = {"strangers8_held": 0.095}
+"""The share of answers that may be missed, where it is not the usual one."""
 ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
 
@@ -86,7 +89,7 @@ def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
     assert len(answers) > 45
-    assert len(missed) <= 0.08 * len(answers)
+    assert len(missed) <= MISSED.get(half, 0.08) * len(answers)
 
 
 @pytest.mark.shows("S4")

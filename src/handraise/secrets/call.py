@@ -1,4 +1,4 @@
-"""The questions of one call, judged together: what no question asks for alone, several may."""
+"""The questions of one call: none may ask for a secret, alone or together with the others."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Set
 from dataclasses import replace
 from typing import Any, Final
 
+from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.secrets.finding import SecretFinding
 from handraise.secrets.judge import BY_SHAPE, by_weight, confirmed, finding_of, judge_form, texts_of
@@ -13,6 +14,8 @@ from handraise.secrets.lexicon import Rule, lexicon
 from handraise.secrets.reading import Mention, Reading, gravity, read
 from handraise.secrets.weighing import GOING_ON, SURE, SUSPICIOUS, weigh
 
+_MANY: Final = 64
+"""So many messages are remembered for a form."""
 _REMEMBERED: Final = 8
 """How many questions before this one count."""
 _LONGEST: Final = 500
@@ -39,6 +42,34 @@ def _points(asked: Reading) -> bool:
     if not (asked.generic or {"ordinary", "head"}.isdisjoint(asked.roles)):
         return False
     return asked.generic or asked.refers_back or not asked.roles.isdisjoint(_POINTING)
+
+
+def require_no_secrets(message: str, form: Form[Any]) -> None:
+    """Raise `SecretInForm` when the form asks for a credential, payment data or a national id (S1, S2).
+
+    A doubtful form is no reason to refuse an author's own question.
+    Most questions are asked many times in the same words: what the form was found harmless with is not judged again.
+    """
+    if form.harmless is None:
+        form.harmless = set()
+    elif message in form.harmless:
+        return
+    require_none(judge_form(message, form))
+    if len(form.harmless) == _MANY:
+        form.harmless.clear()
+    form.harmless.add(message)
+
+
+def require_none(findings: tuple[SecretFinding, ...]) -> None:
+    """Raise `SecretInForm` for the first finding that leaves no doubt."""
+    for finding in findings:
+        if not finding.doubtful:
+            raise SecretInForm(
+                f"{finding.reason} Forms travel through the client and the model's context; "
+                "ask for it on a page, with ask.secret.",
+                field=finding.field or "message",
+                kind=finding.kind,
+            )
 
 
 class CallReading:

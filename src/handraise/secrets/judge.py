@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Flag, Form, Integer, Text
 from handraise.forms.formats import FORMATS
 from handraise.secrets.choices import ENTERING, chosen, of_a_chosen_kind
@@ -70,7 +69,6 @@ BY_SHAPE: Final = frozenset({"card_number", "cvv"})
 _ON_A_CARD: Final = ((16, 16), (3, 3), (3, 4))
 """How many digits stand on a card. Beside a month and a year, no label makes them something else."""
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
-_MANY: Final = 64
 _LONGEST_PIN: Final = 8
 """More digits are a number of another kind."""
 _FEW_WORDS: Final = 4
@@ -200,34 +198,6 @@ def _needs_weight(mention: Mention) -> bool:
 def by_weight(weighed: Weighed) -> Mention:
     """What the words alone speak for."""
     return Mention(weighed.kind, True, True, True, weighed.total < SURE, words=weighed.words)
-
-
-def require_no_secrets(message: str, form: Form[Any]) -> None:
-    """Raise `SecretInForm` when the form asks for a credential, payment data or a national id (S1, S2).
-
-    A doubtful form is no reason to refuse an author's own question.
-    Most questions are asked many times in the same words: what the form was found harmless with is not judged again.
-    """
-    if form.harmless is None:
-        form.harmless = set()
-    elif message in form.harmless:
-        return
-    require_none(judge_form(message, form))
-    if len(form.harmless) == _MANY:
-        form.harmless.clear()
-    form.harmless.add(message)
-
-
-def require_none(findings: tuple[SecretFinding, ...]) -> None:
-    """Raise `SecretInForm` for the first finding that leaves no doubt."""
-    for finding in findings:
-        if not finding.doubtful:
-            raise SecretInForm(
-                f"{finding.reason} Forms travel through the client and the model's context; "
-                "ask for it on a page, with ask.secret.",
-                field=finding.field or "message",
-                kind=finding.kind,
-            )
 
 
 def _context(request: Reading, labels: list[_Label], form: Form[Any]) -> frozenset[str]:
