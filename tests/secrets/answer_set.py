@@ -442,7 +442,9 @@ def harmless_answers(half: Half) -> list[Typed]:
     """Answers that hold none."""
     files = "answers_harmless" if half in ("open", "held_back") else f"answers_harmless_{half}"
     lines = (DATA / f"{files}.txt").read_text("utf-8").split("\n")
-    answers = [Typed("harmless", filled(line)) for line in lines if line and not line.startswith("[")]
+    answers = [
+        Typed("harmless", filled(line)) for line in lines if line and not re.fullmatch(r"\[[a-z]+\]", line)
+    ]
     return list(_half(answers, half)) if half in ("open", "held_back") else answers
 
 

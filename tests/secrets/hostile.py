@@ -6,8 +6,8 @@ A line of `data/hostile/*.txt` is one call: a message, then its fields, then per
 
 The detector was built with all of them in view, `held_back`, `fresh`, `final` and `final2` after a first measurement.
 `wide` was written kind by kind before the rules for it. The `strangers` sets were written without sight of the
-detector; all but the one that is held out were in view later. `probes` is our own: each kind once more, in the tone of
-the strangers. The weights are learned from all of these.
+detector; all but those that are held out were in view later. `probes` and `probes2` are our own: each kind once more,
+in the tone of the strangers. The weights are learned from all but those that are held out.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ Half = Literal[
     "strangers5",
     "strangers6",
     "strangers7",
+    "strangers8",
     "probes",
+    "probes2",
     "strangers6_held",
+    "strangers8_held",
 ]
-HELD_OUT: Half = "strangers6_held"
-"""Half of `strangers6`. Nobody works with it in view."""
+HELD_OUT: tuple[Half, ...] = ("strangers6_held", "strangers8_held")
+"""The other halves of `strangers6` and `strangers8`. Nobody works with them in view."""
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL
@@ -60,11 +63,6 @@ class HostileCall(NamedTuple):
     kind: str
     line: str
     questions: tuple[Asked, ...]
-
-
-def is_there(half: Half) -> bool:
-    """Whether the set has been added: the one that is held out comes last."""
-    return (DATA / f"asking_{half}.txt").exists()
 
 
 def calls(label: Literal["asking", "harmless"], half: Half) -> Iterator[HostileCall]:

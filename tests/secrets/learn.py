@@ -29,8 +29,8 @@ _RAREST: Final = 3
 _LIGHTEST: Final = 0.3
 """A smaller weight is left out."""
 
-_STRANGERS: Final = 3.0
-"""How much a call counts that a stranger wrote: new forms will be most like these."""
+_LIKE_NEW: Final = 3.0
+"""How much a call counts that strangers wrote, or that we wrote in their tone: new forms will be most like these."""
 _PHRASES: Final = 0.1
 """How much a bare phrase counts."""
 
@@ -59,7 +59,7 @@ class Example(NamedTuple):
     """How much it counts."""
 
 
-LEARNED: Final = tuple(half for half in get_args(Half) if half != HELD_OUT)
+LEARNED: Final = tuple(half for half in get_args(Half) if half not in HELD_OUT)
 
 
 def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
@@ -69,7 +69,7 @@ def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
                 questions = [(asked.message, asked.form.fields) for asked in call.questions]
-                weight = _STRANGERS if half.startswith("strangers") else 1.0
+                weight = _LIKE_NEW if half.startswith(("strangers", "probes2")) else 1.0
                 yield Example(_placed(features_of(questions)), label == "asking", weight)
                 if draw.random() < _WITH_ADDED:
                     message, fields = questions[0]

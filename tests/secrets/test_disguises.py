@@ -37,6 +37,8 @@ from handraise.secrets.words import words_of
         "Ƥαѕѕωσя∂",
         "privat3 k3y",
         "pswrd",
+        ".--. .- ... ... .-- --- .-. -..",
+        "Glcr lbhe frrq cuenfr",
     ],
 )
 def test_a_disguised_word_is_found(title: str) -> None:
@@ -44,7 +46,18 @@ def test_a_disguised_word_is_found(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["Passford Road", "emordnilap", "U S A", "a/b/c", "alpha bravo charlie", "bXkgbm90ZQ==", "C*"]
+    "title",
+    [
+        "Passford Road",
+        "emordnilap",
+        "U S A",
+        "a/b/c",
+        "alpha bravo charlie",
+        "bXkgbm90ZQ==",
+        "C*",
+        ". . . -",
+        "xq zzt qqw",
+    ],
 )
 def test_harmless_words_raise_no_alarm(title: str) -> None:
     assert not judge_form("", Form.by_hand(Text("value", title=title)))
@@ -55,5 +68,5 @@ def test_known_words_are_not_joined() -> None:
 
 
 def test_a_word_that_initials_spell_is_read() -> None:
-    assert words_of("People Always Say Secrets Will Only Remain Dark")[-1] == "password"
-    assert words_of("People always say that sunny weather makes cities bright")[-1] == "bright"
+    assert words_of("People Always Say Secrets Will Only Remain Dark")[-1].text == "password"
+    assert words_of("People always say that sunny weather makes cities bright")[-1].text == "bright"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import HELD_OUT, Half, HostileCall, calls, is_there
+from tests.secrets.hostile import Half, HostileCall, calls
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
@@ -33,12 +33,25 @@ BARS: dict[Half, Bars] = {
     "strangers5": Bars(0.97, 0.93, 0.005),
     "strangers6": Bars(0.97, 0.94, 0.01),
     "strangers7": Bars(0.94, 0.86, 0.005),
+    "strangers8": Bars(0.96, 0.92, 0.01),
     "probes": Bars(0.89, 0.77, 0.02),
-    HELD_OUT: Bars(0.88, 0.82, 0.02),
+    "probes2": Bars(0.81, 0.63, 0.01),
+    "strangers6_held": Bars(0.88, 0.82, 0.02),
+    "strangers8_held": Bars(0.89, 0.85, 0.02),
 }
-"""All but the last were in view, or the weights are learned from them. None may get worse."""
-FORMS_ONLY: tuple[Half, ...] = ("final2", "wide", "strangers", "strangers2", "strangers3", "strangers7")
-FORMS = tuple(half for half in BARS if is_there(half))
+"""All but those held out were in view, or the weights are learned from them. None may get worse."""
+FORMS_ONLY: tuple[Half, ...] = (
+    "final2",
+    "wide",
+    "strangers",
+    "strangers2",
+    "strangers3",
+    "strangers7",
+    "probes2",
+)
+FORMS = tuple(BARS)
+MISSED: dict[Half, float] = {"strangers8_held": 0.095}
+"""The share of answers that may be missed, where it is not the usual one."""
 ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
 
@@ -76,7 +89,7 @@ def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
     assert len(answers) > 45
-    assert len(missed) <= 0.08 * len(answers)
+    assert len(missed) <= MISSED.get(half, 0.08) * len(answers)
 
 
 @pytest.mark.shows("S4")

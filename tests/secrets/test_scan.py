@@ -88,6 +88,8 @@ SECRETS = {
         "Server=db;Database=x;User Id=sa;Password=hunter2;",
         "host=db user=app password=hunter2",
         "jdbc:mysql://db/x?user=root&password=hunter2",
+        "jdbc:oracle:thin:scott/t1gerwoods@//ora7:1521/ORCL",
+        "sqlplus scott/t1gerwoods@ORCL",
     ],
     "client_secret": [
         "STRIPE_SECRET_KEY=abcdefgh12345678",
@@ -101,6 +103,7 @@ SECRETS = {
         "5555-5555-5555-4444",
         "3782 822463 10005",
         "6011111111111117",
+        "カード番号は4111 1111 1111 1111です",
     ],
     "seed_phrase": [
         "legal winner thank year wave sausage worth useful legal winner thank yellow",

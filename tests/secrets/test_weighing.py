@@ -13,7 +13,7 @@ from handraise.forms import Flag, Form, Text
 from handraise.secrets import SecretFinding, judge_form
 from handraise.secrets.weighing import SUSPICIOUS, WEIGHTS, Weights, weigh
 
-NEW_WORDING = "The thing that nobody may read over your shoulder"
+NEW_WORDING = "What nobody may read over your shoulder"
 
 
 def found_in(message: str, *fields: Text | Flag) -> tuple[SecretFinding, ...]:
@@ -22,10 +22,10 @@ def found_in(message: str, *fields: Text | Flag) -> tuple[SecretFinding, ...]:
 
 @pytest.mark.shows("S3")
 def test_new_wording_is_doubtful_and_rests_on_its_heaviest_words() -> None:
-    [found] = found_in("Before we let you in", Text("v", title=NEW_WORDING))
+    [found] = found_in("We let you in at once", Text("v", title=NEW_WORDING))
     assert found.doubtful
     assert found.words
-    said = f"Before we let you in {NEW_WORDING}".lower()
+    said = f"We let you in at once {NEW_WORDING}".lower()
     assert all(word.lower() in said for word in found.words)
 
 

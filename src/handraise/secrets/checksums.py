@@ -10,12 +10,12 @@ from importlib.resources import files
 from typing import Final
 
 _WRITTEN: Final = (
-    r"(?<![\w.+-])(?:"
+    r"(?<![A-Za-z0-9_.+-])(?:"
     r"\d{4}(\s{0,2}[ ./,:_–-]\s{0,2})\d{4}\1\d{4}\1\d{3,4}(?:\1?\d{1,3})?"
     r"|\d{4}([ ./,_–-])\d{6}\2\d{4,5}"
     r"|\d(?: \d){12,18}"
     r"|\d{13,19}"
-    r")(?![\w-]|\.\d)"
+    r")(?![A-Za-z0-9_-]|\.\d)"
 )
 _SCHEMES: Final = (
     # first digits (from, to), lengths

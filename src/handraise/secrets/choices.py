@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from handraise.forms import Choice, Choices, Flag, Form, Text
+from handraise.secrets.checksums import longest_run_of_seed_words
 from handraise.secrets.finding import PERSONAL
 from handraise.secrets.reading import Mention, Reading, gravity, read
-from handraise.secrets.shape import enumerates_signs, enumerates_values, offers_passwords, shows_a_value
+from handraise.secrets.shape import NOTORIOUS, compiled
 from handraise.secrets.weighing import MANY_OPTIONS
 
 ENTERING: Final = frozenset({"signing in", "verifying", "unlocking"})
@@ -24,6 +25,15 @@ _NARROWED: Final = (
 """Words around options that are values or ranges."""
 _FOR_THE_CHOSEN: Final = frozenset({"ask", "ask after", "contents", "copy it", "generic", "figures"})
 """Roles of words that ask for what was chosen before."""
+_ONE_SIGN: Final = r"[0-9A-Za-zА-Яа-я]"
+_RANGE: Final = r"(\w{1,6})\s?(?:-|–|to|bis|à)\s?(\w{1,6})"
+_VALUE: Final = (
+    r"(?<![\w.])(?:\d{3,}(?:[ -]\d{3,})*|(?=\w*[A-Za-z])(?=\w*\d)\w{5,}[!$%&?*#]*)(?![\w.])"
+    r"(?!\s(?:days|weeks|months|years|hours|signs|characters))"
+)
+_LOOKS_TYPED: Final = (
+    r"\d{2}(?:-\d{2}){2}|(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+)
 
 
 def chosen(
@@ -34,20 +44,20 @@ def chosen(
     counts: Callable[[Mention], bool],
 ) -> Iterator[tuple[str | None, Mention]]:
     """Yes or no, and choices, that narrow a secret down: "Which of these is your password?"."""
-    signs = [each for each in form.fields if isinstance(each, Choice | Choices) and enumerates_signs(each)]
+    signs = [each for each in form.fields if isinstance(each, Choice | Choices) and _enumerates_signs(each)]
     for field in form.fields:
         if isinstance(field, Flag):
             readings = [request, read(field.title or ""), read(field.description or "")]
             narrowed = any({"narrow", "part"} & reading.roles for reading in readings) or any(
-                shows_a_value(text) for text in (message, field.title or "")
+                _shows_a_value(text) for text in (message, field.title or "")
             )
         elif isinstance(field, Choice | Choices):
             readings = [request, read(field.title or ""), read(field.description or ""), read(field.name)]
-            values = enumerates_values(field)
+            values = _enumerates_values(field)
             ranges = values or _narrowing(field)
             narrowed = field in signs or ranges or "narrow" in readings[1].roles | request.roles
             named = any({"password", "pin"} & reading.harmless for reading in readings[:2])
-            if offers_passwords(field) or (
+            if _offers_passwords(field) or (
                 named and not all(each.label.isdigit() for each in field.options) and values
             ):
                 yield field.name, Mention("password", True, True, True, True, words=("values of one",))
@@ -113,3 +123,36 @@ def _narrowing(field: Choice | Choices) -> bool:
     """Whether most options say where something lies: "above 5000", "odd"."""
     labels = [option.label for option in field.options[:MANY_OPTIONS]]
     return 2 * sum("narrow" in read(label).roles for label in labels) > len(labels)
+
+
+def _enumerates_signs(field: Choice | Choices) -> bool:
+    """Whether the options are the signs that something is made of: ten digits, half an alphabet."""
+    values = [option.value for option in field.options]
+    return len(values) >= 8 and all(compiled(_ONE_SIGN).fullmatch(value) for value in values)
+
+
+def _shows_a_value(text: str) -> bool:
+    """Whether a yes-or-no question names a value: "Is 4711 your PIN?". "90 days" is none."""
+    return compiled(_VALUE).search(text) is not None or not NOTORIOUS.isdisjoint(
+        text.lower().rstrip("?!. ").split()
+    )
+
+
+def _offers_passwords(field: Choice | Choices) -> bool:
+    """Whether most options are passwords that everybody knows."""
+    known = [option for option in field.options if option.label.lower() in NOTORIOUS]
+    return 2 * len(known) > len(field.options)
+
+
+def _enumerates_values(field: Choice | Choices) -> bool:
+    """Whether the options look like secrets themselves, or narrow one down: "hunter2", "482913", "0000-2499"."""
+    labels = [option.label for option in field.options]
+    looks = [
+        compiled(_LOOKS_TYPED).fullmatch(label)
+        or compiled(_RANGE).fullmatch(label)
+        or label.lower() in NOTORIOUS
+        for label in labels
+    ]
+    return len([look for look in looks if look]) * 2 >= len(labels) or (
+        len(labels) >= 4 and longest_run_of_seed_words(" ".join(labels)) >= len(labels)
+    )

@@ -6,6 +6,7 @@ Every question looks at a bounded window around the word, so that a clause costs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from typing import Final
 
 from handraise.secrets.lexicon import COMMON, Lexicon, Rule, Sense
@@ -22,21 +23,10 @@ _PLACED: Final = frozenset({"number", "figures", "front", "back", "on the back",
 """A number and its place on a card, unless they are those of something else."""
 _OTHER_QUESTION: Final = frozenset({"other question", "who"})
 _OTHER_ANSWER: Final = frozenset({"ordinary", "head", "belongings"})
-_NO_OTHER_ANSWER: Final = frozenset(
-    {
-        "signs",
-        "figures",
-        "number",
-        "string",
-        "digit",
-        "some words",
-        "word",
-        "code",
-        "key",
-        "predicate",
-        "question",
-    }
-)
+_NO_OTHER_ANSWER: Final = frozenset({
+    "signs", "figures", "number", "string", "digit", "some words", "word", "code", "key", "predicate",
+    "question",
+})  # fmt: skip
 """What secrets are made of, and verbs."""
 _ANOTHER_THING: Final = frozenset({"stop", "head", "ordinary"})
 
@@ -78,8 +68,6 @@ class Clause:
         """It asks how, when or why."""
         self.examples = self._places("such as")
         self.about_someone = "who" in self._present
-        self.asks_something_else = self._asks_something_else()
-        self.ascii = all(mark.text.isascii() for mark in marks)
         self.own = "your" in self._present or any("your" in mark.text.split() for mark in marks)
         """It is about something of the person's: "your password"."""
         self.denies = bool(self._negs or self._without or self._negs_after or self._denied_before)
@@ -93,8 +81,16 @@ class Clause:
         self.says_it = "it" in self._present
         self.refers = "refers" in self._present
         """It asks for what was denied before: "but we need yours"."""
-        self.bare = all(mark.filler or mark.names_secret for mark in marks)
-        """It names nothing else."""
+
+    @cached_property
+    def ascii(self) -> bool:
+        """No letter of it needs another script."""
+        return all(mark.text.isascii() for mark in self.marks)
+
+    @cached_property
+    def bare(self) -> bool:
+        """It names nothing but a secret."""
+        return all(mark.filler or mark.names_secret for mark in self.marks)
 
     def _forbids(self) -> bool:
         """ "Do not write your password", "no passwords": an imperative, or nothing but the list itself."""
@@ -122,7 +118,8 @@ class Clause:
                 break
         return not _CLOSING.isdisjoint(self.roles[-1])
 
-    def _asks_something_else(self) -> bool:
+    @cached_property
+    def asks_something_else(self) -> bool:
         """ "Which program opens your mail?", "How often do you sign in?": the answer is a program, a number."""
         if "often" in self._present:
             return True

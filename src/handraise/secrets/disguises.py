@@ -29,6 +29,12 @@ _SIGNED: Final = rf"(?<![^\W_]){_LETTER}(?:\s?[/|·•∙‧,:;\\]\s?{_LETTER}){
 _MASKED: Final = r"(?<![A-Za-z*_#])[A-Za-z]+(?:[*#•]{1,8}|_{2,8})[A-Za-z*#•_]*(?![A-Za-z])"
 _NUMBERED: Final = r"(?<![\w.])(?:(?:0x)?[0-9A-Fa-f]{2,3}[ ,:-]{1,2}){4,}(?:0x)?[0-9A-Fa-f]{2,3}(?![\w.])"
 _CUT: Final = r"([^\W\d_]{1,12})[^\w\s]{1,3}([^\W\d_]{1,12})"
+_IN_MORSE: Final = r"(?<!\S)[.-]{1,5}(?: {1,3}(?:/ )?[.-]{1,5}){2,}(?!\S)"
+_MORSE: Final = {
+    ".-": "a", "-...": "b", "-.-.": "c", "-..": "d", ".": "e", "..-.": "f", "--.": "g", "....": "h", "..": "i",
+    ".---": "j", "-.-": "k", ".-..": "l", "--": "m", "-.": "n", "---": "o", ".--.": "p", "--.-": "q", ".-.": "r",
+    "...": "s", "-": "t", "..-": "u", "...-": "v", ".--": "w", "-..-": "x", "-.--": "y", "--..": "z",
+}  # fmt: skip
 _TAG: Final = r"</?[a-z]{1,6}>"
 _BOXED: Final = r"(?:[\[({<][^\W_][\])}>]\s?){3,}"
 _DRAWN: Final = (("|>", "p"), ("|)", "d"), ("|<", "k"), ("()", "o"), ("\\/\\/", "w"), ("][", "i"))
@@ -37,37 +43,11 @@ _TURNED: Final = str.maketrans("ɐɔǝɟƃɓɥᴉıɾʞɯɹʇʌʍʎpdbqnu", "ace
 _UPSIDE_DOWN: Final = frozenset("ɐɔǝɟƃɥᴉɾʞɯɹʇʌʍʎ")
 _FLIPPED: Final = rf"(?:\w*[{''.join(sorted(_UPSIDE_DOWN))}]\w*\s+)+\w*[{''.join(sorted(_UPSIDE_DOWN))}]\w*"
 """Several words that are upside down: the last one is the first."""
-_NATO: Final = frozenset(
-    {
-        "alpha",
-        "alfa",
-        "bravo",
-        "charlie",
-        "delta",
-        "echo",
-        "foxtrot",
-        "golf",
-        "hotel",
-        "india",
-        "juliet",
-        "juliett",
-    }
-    | {
-        "kilo",
-        "lima",
-        "mike",
-        "november",
-        "oscar",
-        "papa",
-        "quebec",
-        "romeo",
-        "sierra",
-        "tango",
-        "uniform",
-        "victor",
-    }
-    | {"whiskey", "xray", "yankee", "zulu"}
-)
+_NATO: Final = frozenset({
+    "whiskey", "xray", "yankee", "zulu", "alpha", "alfa", "bravo", "charlie", "delta", "echo",
+    "foxtrot", "golf", "hotel", "india", "juliet", "juliett", "kilo", "lima", "mike", "november",
+    "oscar", "papa", "quebec", "romeo", "sierra", "tango", "uniform", "victor",
+})  # fmt: skip
 _SHORTEST: Final = 7
 """A shorter word has too many neighbours: "token" is one letter from "taken"."""
 _SHORTEST_JOINED: Final = 6
@@ -96,10 +76,17 @@ def decoded(text: str) -> str:
     if "*" in text or "__" in text or "#" in text or "•" in text:
         text = re.sub(_MASKED, lambda found: _filled_in(found[0]) or found[0], text)
     text = re.sub(_NUMBERED, _spelled_in_numbers, text)
+    text = re.sub(_IN_MORSE, _tapped, text)
     text = re.sub(_CUT, _joined, text)
     if not text.isalnum():
         text = re.sub(_SIGNED, lambda found: re.sub(r"[\W_]", "", found[0]), text)
     return text
+
+
+def _tapped(found: re.Match[str]) -> str:
+    """The letters of a Morse code; words are parted by a stroke or more blanks."""
+    words = re.split(r" {2,}| ?/ ?", found[0])
+    return " ".join("".join(_MORSE.get(sign, " ") for sign in word.split()) for word in words)
 
 
 def _spelled_in_numbers(found: re.Match[str]) -> str:
@@ -176,29 +163,45 @@ def _starts_of_long_secrets() -> dict[str, list[str]]:
     return starts
 
 
+def moved_along(words: Sequence[str]) -> Sequence[str]:
+    """The words with each letter moved by half the alphabet, if that makes words: "glcr lbhe cva"."""
+    moved = [codecs.encode(word, "rot13") for word in words]
+    return moved if all(map(_is_known, moved)) else words
+
+
 def put_together(words: Sequence[str]) -> tuple[str, ...]:
     """The words with pieces joined that name a secret only together: "pa ss wo rd", "papa alpha sierra …"."""
-    if not any(map(_may_begin, words)):
-        return tuple(words)
-    joined: list[str] = []
-    at = 0
-    while at < len(words):
-        length, word = 1, words[at]
-        if _may_begin(word):
-            length, word = _spelled(words, at) if word in _NATO else _longest_joined(words, at)
-        joined.append(word)
-        at += length
+    joined, end = [], 0
+    for at, word in enumerate(words):
+        if at >= end:
+            length = 1
+            if may_begin(word):
+                length, word = _spelled(words, at) if word in _NATO else _longest_joined(words, at)
+            joined.append(word)
+            end = at + length
     return tuple(joined)
 
 
-@lru_cache(maxsize=16_384)
-def _may_begin(word: str) -> bool:
+def may_begin(word: str) -> bool:
     """Whether it may be the first piece of a secret that was cut in pieces."""
     if word in _NATO:
         return True
     starts, ends = _starts_and_ends()
     turned = word[::-1]
     return len(word) <= _LONGEST_PIECE and (word in starts or turned in starts or turned in ends)
+
+
+def may_go_on(word: str) -> bool:
+    """Whether it may be a later piece of one."""
+    if word in _NATO:
+        return True
+    return len(word) <= _LONGEST_PIECE and (word in _in_a_row() or word[::-1] in _in_a_row())
+
+
+@lru_cache(maxsize=1)
+def _in_a_row() -> str:
+    """All words that may be cut in pieces, to look for pieces in."""
+    return " ".join(sorted(word for word in _whole_words() if len(word) >= _SHORTEST_JOINED))
 
 
 def _spelled(words: Sequence[str], at: int) -> tuple[int, str]:
@@ -214,12 +217,13 @@ def _longest_joined(words: Sequence[str], at: int) -> tuple[int, str]:
     """The longest secret whose pieces follow each other: as they are, each backwards, or all backwards."""
     starts, ends = _starts_and_ends()
     longest = 1, words[at]
-    forwards = turned = backwards = ""
-    for length, piece in enumerate(words[at : at + _MANY_PIECES], start=1):
+    forwards, turned = words[at], words[at][::-1]
+    backwards = turned
+    for length, piece in enumerate(words[at + 1 : at + _MANY_PIECES], start=2):
         forwards, turned, backwards = forwards + piece, turned + piece[::-1], piece[::-1] + backwards
         if forwards not in starts and turned not in starts and backwards not in ends:
             break
-        if length > 1 and len(piece) <= _LONGEST_PIECE:
+        if len(piece) <= _LONGEST_PIECE:
             pieces = words[at : at + length]
             secrets = _single_words() if all(map(_is_known, pieces)) else _whole_words()
             whole = next((word for word in (forwards, turned, backwards) if word in secrets), None)

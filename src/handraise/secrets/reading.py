@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 from handraise.secrets.characters import fold
@@ -16,7 +16,7 @@ from handraise.secrets.clause import Clause, has_another_head, turns_part
 from handraise.secrets.finding import CALLED, tier_of
 from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.shape import Hint, quoted_in
-from handraise.secrets.words import Mark, clauses, languages_of, marks_of, words_of
+from handraise.secrets.words import Mark, Segment, clauses, languages_of, marks_of, words_of
 
 _KINDS: Final = tuple(CALLED)
 _ASKING: Final = frozenset({"ask", "ask after", "what"})
@@ -73,13 +73,13 @@ class Named(NamedTuple):
     sense: Sense
     words: tuple[str, ...]
     asked: bool
-    part: bool
+    part: bool = False
     """A part of the person's own is wanted."""
-    turned: bool
+    turned: bool = False
     """Another noun is the head: "password length"."""
-    passing: bool
+    passing: bool = False
     """It is only mentioned: "the user whose password …"."""
-    described: bool
+    described: bool = False
     """Words of the whole sentence describe it."""
     homonym: bool = False
     """See `Mention`."""
@@ -101,16 +101,19 @@ class Reading(NamedTuple):
     """Something in it is denied: "do not …"."""
     quotes: Hint | None
     """The secret that it shows the beginning or an example of."""
-    passing: frozenset[Mention] = frozenset()
+    passing: frozenset[Mention]
     """What it only mentions: "Did you get the code by SMS?"."""
-    refers_back: bool = False
+    refers_back: bool
     """It asks for what was named before: "Type it here"."""
-    own: frozenset[Mention] = frozenset()
+    own: frozenset[Mention]
     """The person's own secrets that it is about, even if it does not ask for them: "Is your PIN above 5000?"."""
-    words: frozenset[str] = frozenset()
+    words: frozenset[str]
     """Its words."""
-    pairs: frozenset[str] = frozenset()
+    pairs: frozenset[str]
     """Words that follow each other in a clause: "your phone"."""
+
+
+_NO_MENTIONS: Final[frozenset[Mention]] = frozenset()
 
 
 def read(text: str) -> Reading:
@@ -124,43 +127,33 @@ def _read_once(text: str) -> Reading:
 
 
 def _read(text: str) -> Reading:
-    sentences = _sentences(text)
-    marks = [mark for sentence in sentences for clause, _ in sentence for mark in clause]
+    said = [*clauses(text)]
+    read = [marks_of(clause.known) for clause in said]
+    texts = [clause.words for clause in said]
+    marks = [*chain.from_iterable(read)]
     entries = [mark.entry for mark in marks]
-    spared = frozenset().union(*[entry.spares for entry in entries])
-    plain, generic = _plain(marks), _generic(marks)
+    spared = frozenset().union(*[entry.spares for entry in entries if entry.spares])
     roles = frozenset().union(*[entry.roles for entry in entries])
-    said = [
-        " ".join([mark.text for mark in clause]).split() for sentence in sentences for clause, _ in sentence
-    ]
-    words = frozenset().union(*said)
-    pairs = frozenset([f"{one} {other}" for each in said for one, other in pairwise(each)])
-    if not any(entry.senses for entry in entries) and _DENYING.isdisjoint(roles) and not describes(roles):
-        back = "it" in roles and not _ASKING.isdisjoint(roles)
+    plain, words = _plain(marks), frozenset(chain.from_iterable(texts))
+    generic = all(mark.filler or (mark.unknown and len(mark.text) <= 2) for mark in marks)
+    pairs = frozenset([f"{one} {other}" for each in texts for one, other in pairwise(each)])
+    if _DENYING.isdisjoint(roles) and not any(entry.senses for entry in entries) and not describes(roles):
+        back, nothing = "it" in roles and not _ASKING.isdisjoint(roles), _NO_MENTIONS
+        quotes = quoted_in(text)
         return Reading(
-            frozenset(),
-            spared,
-            roles,
-            plain,
-            generic,
-            denies=False,
-            quotes=quoted_in(text),
-            refers_back=back,
-            words=words,
-            pairs=pairs,
+            nothing, spared, roles, plain, generic, False, quotes, nothing, back, nothing, words, pairs
         )
     languages = languages_of(text, marks)
     roles = frozenset(
         role for mark in marks for role, spoken in mark.entry.roles.items() if spoken & languages
     )
     found = _Found(roles)
-    for sentence in sentences:
+    for sentence in _sentences(said, read):
         found.read(sentence, languages)
-    roles -= found.denied_roles
     return Reading(
         frozenset(found.mentions()),
         spared | found.harmless,
-        roles,
+        roles - found.denied_roles,
         plain,
         generic,
         found.denies,
@@ -183,9 +176,8 @@ def _place(word: str, text: str) -> str:
     """The part of a text that a mark was made from, or that plays a role; empty if there is none."""
     tokens = text.split()
     named = [(name, at) for at, token in enumerate(tokens) for name in words_of(fold(token))]
-    names = [name for name, _ in named]
     start = 0
-    for mark in marks_of(names):
+    for mark in marks_of([name for name, _ in named]):
         end = start + len(mark.text.split())
         if word == mark.text or word in mark.entry.roles:
             return " ".join(tokens[named[start][1] : named[end - 1][1] + 1]).strip(_AROUND)
@@ -193,13 +185,13 @@ def _place(word: str, text: str) -> str:
     return ""
 
 
-def _sentences(text: str) -> list[list[tuple[list[Mark], bool]]]:
+def _sentences(said: Sequence[Segment], marks: Sequence[list[Mark]]) -> list[list[tuple[list[Mark], bool]]]:
     """Sentences of clauses, each with its marks and whether it ends with a question mark."""
     sentences: list[list[tuple[list[Mark], bool]]] = []
-    for clause in clauses(text):
+    for clause, each in zip(said, marks, strict=True):
         if not clause.continues:
             sentences.append([])
-        sentences[-1].append((marks_of(clause.words), clause.questions))
+        sentences[-1].append((each, clause.questions))
     return sentences
 
 
@@ -269,15 +261,7 @@ class _Found:
                 and (clause.refers or (clause.refers_back and clause.says_it))
             ):
                 sense, text = self._denied[-1]
-                again = Named(
-                    sense if clause.refers else Sense(sense.kind, "doubtful"),
-                    (text,),
-                    asked=True,
-                    part=False,
-                    turned=False,
-                    passing=False,
-                    described=False,
-                )
+                again = Named(sense if clause.refers else Sense(sense.kind, "doubtful"), (text,), asked=True)
                 self._named.append((again, False, False, self._sentence, self._clause))
             turned = turned or any(each.turned for each in named)
             denied, forbidden = clause.denies, clause.forbids
@@ -313,19 +297,8 @@ class _Found:
             strength = named.sense.strength
             firm = strength == "strong" or (strength == "weak" and (begged or named.part))
             doubtful = strength == "doubtful"
-            kind, homonym = named.sense.kind, named.homonym
-            yield Mention(
-                kind,
-                firm,
-                asked,
-                closing,
-                doubtful,
-                named.part,
-                named.words,
-                homonym,
-                example,
-                named.described,
-            )
+            mention = Mention(named.sense.kind, firm, asked, closing, doubtful, named.part, named.words)
+            yield mention._replace(homonym=named.homonym, example=example, described=named.described)
 
 
 def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Iterator[Named]:
@@ -340,15 +313,8 @@ def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Ite
         others = (around[partner] for partner in partners if partner in around)
         words = tuple(dict.fromkeys((clause.marks[at].text, *others)))
         if part and sense.strength != "bare" and not turns_part(clause, at, sense, known):
-            yield Named(
-                sense,
-                tuple(dict.fromkeys((*words, around["part"]))),
-                asked=True,
-                part=True,
-                turned=False,
-                passing=False,
-                described=described,
-            )
+            because = tuple(dict.fromkeys((*words, around["part"])))
+            yield Named(sense, because, asked=True, part=True, described=described)
             continue
         if clause.denied(at):
             continue
@@ -359,16 +325,7 @@ def _named(clause: Clause, sentence: Set[str], around: Mapping[str, str]) -> Ite
             continue
         if turned or asked or sense.strength != "bare":
             homonym = not described and not clause.own and "homonym" in clause.roles[at]
-            yield Named(
-                sense,
-                words,
-                asked,
-                part=False,
-                turned=turned,
-                passing=passing,
-                described=described,
-                homonym=homonym,
-            )
+            yield Named(sense, words, asked, False, turned, passing, described, homonym)
 
 
 def describes(roles: frozenset[str]) -> bool:
@@ -380,7 +337,3 @@ def describes(roles: frozenset[str]) -> bool:
 def _plain(marks: list[Mark]) -> frozenset[str]:
     contents = [mark.entry.roles for mark in marks if not mark.filler]
     return frozenset(contents[0]).intersection(*contents[1:]) if contents else frozenset()
-
-
-def _generic(marks: list[Mark]) -> bool:
-    return all(mark.filler or (len(mark.text) <= 2 and mark.unknown) for mark in marks)

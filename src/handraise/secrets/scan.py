@@ -12,17 +12,15 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from handraise.forms import Form
-from handraise.secrets.characters import INVISIBLE, UNSPACED
+from handraise.secrets.characters import INVISIBLE
 from handraise.secrets.checksums import holds_bitcoin_key, holds_card_number, holds_iban, holds_seed_phrase
-from handraise.secrets.clause import Clause, has_another_head
 from handraise.secrets.finding import CALLED, SecretFinding, tier_of
-from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.providers import beginnings, provider_of
-from handraise.secrets.words import clauses, languages_of, marks_of
+from handraise.secrets.told import RANDOM, Found, is_real, looks_random, told_in
 
 # Expressions are texts: `re` compiles and keeps each one when it is first used, so that importing costs little.
 
@@ -34,10 +32,6 @@ _PRIVATE_KEY: Final = (
     r"|\"kty\"\s{0,3}:[^{}]{1,3000}\"[dk]\"\s{0,3}:\s{0,3}\"[A-Za-z0-9_-]{30,}"
 )
 _JWT: Final = r"(?<![\w.-])(eyJ[A-Za-z0-9_-]{8,2000})\.[A-Za-z0-9_-]{4,20000}\.[A-Za-z0-9_-]{0,2000}"
-_PLACEHOLDER: Final = (
-    r"(?i)<[^>]{1,40}>|\$\{?\w+\}?|\{\{?.{1,40}\}|\*{3,}|x{4,}|\.{3}|…|your[-_ ]|change_?me|placeholder|example"
-    r"|^(?:user(?:name)?|pass(?:word|wd)?|token|secret|key|true|false|none|null|required|optional|todo|redacted)$"
-)
 _HEADER: Final = (
     r"(?i)(?:\bauthorization\s{0,3}:\s{0,3}(?:bearer|basic|token|bot|apikey)\s{1,3}|\b(?:bearer|basic)\s{1,3}(?=\D{0,60}\d)"
     r"|\b(?:x-[a-z-]{0,20}(?:api-?key|auth-?token|access-?token)|private-token|api-key)\s{0,3}[:=]\s{0,3})"
@@ -55,6 +49,7 @@ _COMMAND: Final = (
     r"|\bredis-cli\b.{0,200}\s-a\s{1,3}(\S{3,60})"
     r"|_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\bdocker login\b.{0,100}\s-p[ =]['\"]?([^\s'\"]{3,100})"
     r"|\s--password[ =]['\"]?([^\s'\"]{3,100})|\bmachine \S{3,100} login \S{1,100} password (\S{3,200})"
+    r"|\bjdbc:oracle:thin:[^\s/]{1,60}/([^\s/@]{3,60})@|\"auth\"\s{0,3}:\s{0,3}\"([A-Za-z0-9+/]{16,}={0,2})\""
 )
 _SETTING: Final = (
     r"(?i)(?<!\d:)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
@@ -76,17 +71,21 @@ _OTPAUTH: Final = (
 )
 _COOKIE: Final = (
     r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token"
-    r"|wordpress_logged_in_\w{32})"
+    r"|\w{0,30}(?:security|signin|login|logged_in)\w{0,40}|aspnetcore\.\w{3,20})"
     r"\s{0,2}=\s{0,2}([A-Za-z0-9%._~+/-]{16,4000})"
 )
 _BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
 _FORTY: Final = r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_.-])"
 _HEX64: Final = r"(?<![A-Za-z0-9])(?:0x)?[0-9a-fA-F]{64}(?![A-Za-z0-9])"
-_BASE58_KEY: Final = r"(?<![A-Za-z0-9])[1-9A-HJ-NP-Za-km-z]{86,88}(?![A-Za-z0-9])"
+_BASE58_KEY: Final = (
+    r"(?<![A-Za-z0-9])(?:[1-9A-HJ-NP-Za-km-z]{86,88}|[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})(?![A-Za-z0-9])"
+)
 _BASE32: Final = r"(?<![A-Za-z0-9])(?:[A-Z2-7]{4}[ -]?){4,13}(?![A-Za-z0-9])"
+_SETUP_KEY: Final = r"(?i)\b(?=[a-z0-9 -]{0,20}\d)(?:[a-z0-9]{4}[ -]){3,15}[a-z0-9]{4}\b"
+"""How an authenticator's secret is shown, if somebody made it up."""
 _PRIVATE_HINT: Final = (
     r"(?i)private[ _-]?key|privkey|\benc(?:ryption)?[ _-]?key|secret[ _-]?key|spend[ _-]?key|signing[ _-]?key"
-    r"|preshared[ _-]?key"
+    r"|preshared[ _-]?key|\bwif\b"
     r"|\b(?:my|eth|ethereum|wallet|metamask)\b.{0,20}\bkey\b"
     r"|\b(?:solana|phantom|keypair)\b(?!.{0,30}(?:\btx|sign|trans|address))"
 )
@@ -124,6 +123,8 @@ _USER_AND_ANOTHER: Final = (
     r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
     r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/|]\s{1,2}((?=\S*\d)(?=\S*[A-Za-z])"
     r"[^\s/|:]{6,40})"
+    r"|[\w.+-]{1,60}@[\w.-]{3,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])[^\s/|]{6,40})"
+    r"|\bsqlplus\s{1,3}[^\s/]{1,60}/([^\s@]{3,60})@"
     r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S*\d)[^\s:@/]{6,60})@[\w-]{1,60}\.\w"
 )
 _SENT_CODE: Final = (
@@ -133,7 +134,6 @@ _SENT_CODE: Final = (
 """Google's, and six digits after a text message or an authenticator."""
 _DOTS: Final = str.maketrans(dict.fromkeys("·•‧∙⋅", "."))
 """Dots that people write between the groups of a number."""
-_RANDOM: Final = r"[A-Za-z0-9_-]{20,200}"
 
 
 def scan_answer(
@@ -158,15 +158,6 @@ def scan_answer(
     )
 
 
-class Found(NamedTuple):
-    """A secret in a text: its kind, the words for it, and what gives it away."""
-
-    kind: str
-    called: str
-    because: str
-    doubtful: bool = False
-
-
 def value_kind(text: str) -> str | None:
     """The kind of secret that a text shows by itself, whatever the words around it say."""
     found = _by_value(clean(text))
@@ -186,7 +177,8 @@ def _found(value: object, hint: str) -> Iterator[Found]:
     """At most one kind."""
     for text in _texts(value):
         cleaned = clean(text)
-        found = _by_value(cleaned) or _by_value(_squeezed(cleaned)) or _told(cleaned)
+        in_one_piece = (_by_value(each) for each in (cleaned, *_squeezed(cleaned)))
+        found = next(filter(None, in_one_piece), None) or told_in(cleaned)
         if found := found or _hinted(cleaned.strip(), hint):
             yield found
             return
@@ -251,14 +243,9 @@ def holds_url_password(text: str) -> bool:
     return re.search(_URL_LOGIN, text) is not None
 
 
-def _is_real(value: str) -> bool:
-    """Not what documentation writes in the place of a secret."""
-    return re.search(_PLACEHOLDER, value) is None
-
-
 def _any_real(pattern: str, text: str) -> bool:
     return any(
-        _is_real(next((group for group in found.groups() if group), found[0]))
+        is_real(next((group for group in found.groups() if group), found[0]))
         for found in re.finditer(pattern, text)
     )
 
@@ -286,16 +273,16 @@ def _holds_setting(text: str) -> bool:
     """DB_PASSWORD=…, and any other assignment to a name that ends with a secret's."""
     for found in re.finditer(_SETTING, text):
         value = found[1]
-        spelled = "_" in found[0] or found[0].isupper() or _looks_random(value)
+        spelled = "_" in found[0] or found[0].isupper() or looks_random(value)
         if (
             spelled
-            and _is_real(value)
+            and is_real(value)
             and not value.isdigit()
-            and (found[0][0].isupper() or _looks_random(value))
+            and (found[0][0].isupper() or looks_random(value))
         ):
             return True
     return any(
-        "PASS" in found[0].partition("=")[0] and _ends_with_secret(found[0]) and _is_real(found[1])
+        "PASS" in found[0].partition("=")[0] and _ends_with_secret(found[0]) and is_real(found[1])
         for found in re.finditer(_NAMED_SETTING, text)
     )
 
@@ -304,20 +291,18 @@ def _ends_with_secret(setting: str) -> bool:
     return setting.partition("=")[0].rstrip().endswith(("PASSWORD", "PASS", "PWD", "PASSPHRASE"))
 
 
-def _looks_random(value: str) -> bool:
-    return len(value) >= 16 and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-
-
 def _holds_cookie(text: str) -> bool:
-    return any(_looks_random(found[1]) and _is_real(found[1]) for found in re.finditer(_COOKIE, text))
+    return any(looks_random(found[1]) and is_real(found[1]) for found in re.finditer(_COOKIE, text))
 
 
 def _holds_totp_secret(text: str) -> bool:
     if any(re.search(pattern, text) for pattern in (_OTPAUTH, _SENT_CODE, _BACKUP_CODES)):
         return True
-    return re.search(_TOTP_HINT, text) is not None and any(
-        re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text)
-    )
+    if re.search(_TOTP_HINT, text) is None:
+        return False
+    if re.search(_SETUP_KEY, text):
+        return True
+    return any(re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text))
 
 
 def _holds_raw_key(text: str) -> bool:
@@ -347,10 +332,10 @@ def _holds_aws_secret(text: str) -> bool:
 
 
 def _holds_named_token(text: str) -> bool:
-    if any(_looks_random(found[1]) and _is_real(found[1]) for found in re.finditer(_QUERY_KEY, text)):
+    if any(looks_random(found[1]) and is_real(found[1]) for found in re.finditer(_QUERY_KEY, text)):
         return True
     hint = re.search(_PROVIDER_HINT, text)
-    return hint is not None and any(_looks_random(found[0]) for found in re.finditer(_RANDOM, text))
+    return hint is not None and any(looks_random(found[0]) for found in re.finditer(RANDOM, text))
 
 
 def _holds_account(text: str) -> bool:
@@ -373,220 +358,36 @@ _CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
     ("bank_account", _holds_account, "its check digits are those of an IBAN"),
 )
 
-_SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s\S|\s[_-]\S*)(?!\S)"
+_SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s?[_-]\S*|\s\S)(?!\S)"
 _CHUNK: Final = r"[A-Za-z0-9_+/=.-]{1,300}"
+_BETWEEN_PARTS: Final = frozenset(
+    ["and", "then", "second", "half", "part", "rest", "the", "is", "plus", "next"]
+)
+"""Words that people write between the parts of a token."""
 
 
-def _squeezed(text: str) -> str:
-    """A token that was written with blanks inside, in one piece; empty if there is none."""
+def _squeezed(text: str) -> Iterator[str]:
+    """A token that was written with blanks, or with words such as "second half", between its parts, in one piece."""
     if not re.search(r"\s|…", text):
-        return ""
+        return
     text = re.sub(_SINGLES, lambda run: re.sub(r"\s", "", run[0]), text)
     text = re.sub(r" ([-_]) ", r"\1", text)
     begins = beginnings().search(text)
     if begins is None:
-        return text if re.search(_SINGLES, text) else ""
-    pieces = [begins[0]]
-    for chunk in re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t")):
+        yield text
+        return
+    rest = re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t"))
+    for chunks in (rest, [chunk for chunk in rest if chunk.lower().strip(",:") not in _BETWEEN_PARTS]):
+        yield re.sub(r"^(gh[pousr])-", r"\1_", begins[0] + "".join(_pieces(chunks)))
+
+
+def _pieces(chunks: Iterable[str]) -> Iterator[str]:
+    """The parts of a token, up to the next word of the sentence."""
+    before = ["", ""]
+    for chunk in chunks:
         is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 1
-        in_groups = len(pieces) > 2 and len(chunk) == len(pieces[-1]) == len(pieces[-2])
+        in_groups = len(chunk) == len(before[-1]) == len(before[-2])
         if not re.fullmatch(_CHUNK, chunk) or (is_word and not in_groups):
-            break
-        pieces.append(chunk)
-    return re.sub(r"^(gh[pousr])-", r"\1_", "".join(pieces))
-
-
-class _Look(NamedTuple):
-    """How a value has to look to be the secret that the words before it name."""
-
-    pattern: str
-    assigned: str
-    """After a colon or an equals sign, which leave less doubt."""
-
-
-_MIXED: Final = r"(?=\S*\d)(?=\S*[^\W\d_])\S{5,200}|\S*[^\W\d_]\S*[!$%&?*#^~+=]\S*\w*|\d{4,64}"
-_LOOKS: Final = {
-    "password": _Look(_MIXED, r"\S{5,200}"),
-    "pin": _Look(r"\d{4,5}", r"\d{4,8}"),
-    "otp": _Look(r"\d{3} ?-?\d{3}|\d{4,8}", r"\d{3} ?-?\d{3}|\d{4,8}|[A-Z0-9-]{8,20}"),
-    "cvv": _Look(r"\d{3,4}", r"\d{3,4}"),
-    "random": _Look(
-        r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{12,500}",
-        r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{10,500}",
-    ),
-    "words": _Look(r"(?!)", r"[^\W\d]\S*"),
-}
-_LOOK_OF: Final = {
-    "password": "password", "passphrase": "password", "pin": "pin", "otp": "otp", "cvv": "cvv",
-    "api_key": "random", "token": "random", "client_secret": "random", "private_key": "random",
-    "security_answer": "words", "seed_phrase": "words",
-}  # fmt: skip
-_CHOSEN: Final = r"(?=\S*[^\W\d_])(?=\S*\d)\S{6,60}"
-"""What people choose: letters and digits."""
-_LINKED: Final = re.compile(
-    r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—|that(?:'s| is| was)|das (?:ist|war)|c'est|it's"
-    r"|for (?:the|my|our)) "
-)
-_COPULA: Final = r"(?i)\b(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|este|being|=)\s*$"
-_RESUMED: Final = (
-    r"(?i),\s*(?:c'|ce |it |das |that )(?:est|is|ist)\s*$|\b(?:lautet|reads|luidt|lyder|brzmi|yw)\s*$"
-)
-"""Other ways to say "is": "le mot de passe, c'est …", "lautet"."""
-_SPOKEN: Final = (
-    "zero null zéro cero nul ноль|one eins un uno een один jeden|two zwei deux dos due twee два dwa"
-    "|three drei trois tres tre drie три trzy|four vier quatre cuatro quattro четыре cztery"
-    "|five fünf cinq cinco cinque vijf пять pięć|six sechs seis sei zes шесть sześć"
-    "|seven sieben sept siete sette zeven семь siedem|eight acht huit ocho otto восемь osiem"
-    "|nine neun neuf nueve nove negen девять dziewięć"
-)
-"""Digits in words, from zero on."""
-_SPOKEN_DIGIT: Final = {
-    word: str(at) for at, words in enumerate(_SPOKEN.split("|")) for word in words.split()
-}
-_SPOKEN_NUMBER: Final = (
-    rf"(?i)\b(?:{'|'.join(_SPOKEN_DIGIT)})(?:[ ,-]{{1,2}}(?:{'|'.join(_SPOKEN_DIGIT)})){{2,}}\b"
-)
-_YEAR: Final = r"(?:19|20)\d\d"
-_TWO_GROUPS: Final = r"\d{3}[ -]\d{3}(?![\w-])"
-_SIX: Final = r"\d{3}[ -]?\d{3}"
-_CANDIDATE: Final = rf"[^\s{UNSPACED}]+"
-_SENTENCE_END: Final = r"[.!?;\n](?=\s)|\n"
-_ASSIGNED: Final = r"\s*(?:[:=：→]|->)\s*[\"'“„«»]?\s*$"
-_QUOTED: Final = "\"'“”„«»‘’,;()[]<>"
-_BEFORE: Final = 80
-_LONGEST_VALUE: Final = 500
-_MOST_CANDIDATES: Final = 100
-_BLOCKING: Final = frozenset({"head", "neg", "neg after", "without", "stop", "count", "predicate"})
-
-
-def _told(text: str) -> Found | None:
-    """A sentence that gives a secret away: "my password is …", "PIN: …"."""
-    if len(text) < 6:
-        return None
-    text = re.sub(_SPOKEN_NUMBER, _in_digits, text)
-    for number, found in enumerate(re.finditer(_CANDIDATE, text)):
-        if number == _MOST_CANDIDATES:
-            return None
-        grouped = re.compile(_TWO_GROUPS).match(text, found.start())
-        value = (grouped or found)[0].strip(_QUOTED).rstrip(".,:")
-        before = text[max(0, found.start() - _BEFORE) : found.start()]
-        if "=" in value or ":" in value[1:]:  # "pw=Tr0ub4dor", "pass:letmein"
-            name, _, value = re.split(r"([=:])", value, maxsplit=1)
-            before, value = f"{before}{name}:", value.strip(_QUOTED)
-        if not 3 <= len(value) <= _LONGEST_VALUE:
-            continue
-        after = text[(grouped or found).end() :]
-        if (told := _named_after(value, after)) is not None:
-            return told
-        if not before.strip():
-            continue
-        assigned = re.search(_ASSIGNED, before) is not None
-        if not assigned and value.isalpha() and "phrase" not in before.lower():
-            continue
-        if (told := _named_before(before, value, assigned, after)) is not None:
-            return told
-    return None
-
-
-def _in_digits(spoken: re.Match[str]) -> str:
-    """ "seven three zero eight" as 7308."""
-    return "".join(_SPOKEN_DIGIT[word.lower()] for word in re.findall(r"\w+", spoken[0]))
-
-
-def _named_after(value: str, after: str) -> Found | None:
-    """A value, and then the words for it: "… is the API key", "…, that is my password"."""
-    random = re.fullmatch(_RANDOM, value) is not None and _looks_random(value)
-    if not random and not re.fullmatch(_CHOSEN, value):
-        return None
-    following = after[:40].lstrip(_QUOTED + " -–")
-    for segment in list(clauses(following))[:1]:
-        marks = marks_of(segment.words)[:5]
-        clause = Clause(marks, languages_of(following, marks))
-        for at, mark in enumerate(marks):
-            if (kind := _kind_at(clause, at)) is not None:
-                fits = (
-                    _LOOK_OF[kind] in ("random", "password") if random else kind in ("password", "passphrase")
-                )
-                owned = random or "your" in set().union(*clause.roles[:at]) or _LINKED.match(following)
-                return (
-                    Found(kind, CALLED[kind], f"the word {mark.text!r} follows") if fits and owned else None
-                )
-            if not _BLOCKING.isdisjoint(clause.roles[at]) or (mark.unknown and random):
-                break
-    return None
-
-
-def _named_before(before: str, value: str, assigned: bool, after: str) -> Found | None:
-    """The secret that the last words before a value name, if the value looks like one."""
-    stem = re.sub(_ASSIGNED, "", before) if assigned else before
-    stem = re.sub(_RESUMED, " is ", re.split(_SENTENCE_END, stem)[-1])
-    said = re.search(_COPULA, stem)
-    stem = stem[: said.start()] if said else stem
-    segments = list(clauses(stem))
-    if not segments:
-        return None
-    marks = marks_of(segments[-1].words)
-    if len(segments) > 1 and all(mark.filler or "what" in mark.entry.roles for mark in marks):
-        marks = marks_of([*segments[-2].words, *segments[-1].words])  # "le mot de passe, c'est …"
-    clause = Clause(marks, languages_of(stem, marks))
-    linking = 0
-    for at in range(len(marks) - 1, max(-1, len(marks) - 6), -1):
-        kind = _kind_at(clause, at, after, re.match(_SIX, value + after[:4]) is not None)
-        if kind is not None:
-            if not said and linking & (
-                marks[at].entry.languages or clause.languages
-            ):  # "the password of user42"
-                return None
-            look = _LOOKS[_LOOK_OF[kind]]
-            fits = re.fullmatch(look.assigned if assigned else look.pattern, value)
-            if (
-                kind == "otp" and re.fullmatch(r"\d{3}", value) and " " in marks[at].text
-            ):  # "security code 123"
-                kind, fits = "cvv", re.fullmatch(r"\d{3}", value)
-            if (kind == "passphrase" or (kind == "password" and assigned)) and _holds_words(
-                f"{value}{after}"
-            ):
-                return Found(kind, CALLED[kind], f"words follow the word {marks[at].text!r}")
-            if kind == "seed_phrase" and not re.match(r"(?:\W+[a-z]+){2}", after):
-                return None
-            unclear = kind in ("cvv", "otp") or any(mark.unknown for mark in marks[at + 1 :])
-            if not assigned and unclear and re.fullmatch(_YEAR, value):  # "MFA enrolled 2024"
-                return None
-            plain = _LOOK_OF[kind] != "words" and _is_a_word(value, after)
-            if fits and _is_real(value) and not plain:
-                return Found(kind, CALLED[kind], f"it follows the word {marks[at].text!r}")
-            return None
-        if not _BLOCKING.isdisjoint(clause.roles[at]) or len(marks[at].text) > 9:
-            return None
-        if marks[at].text.isascii() and "please" not in clause.roles[at]:
-            linking |= marks[at].entry.roles.get("of", 0)
-    return None
-
-
-def _kind_at(clause: Clause, at: int, after: str = "", six: bool = False) -> str | None:
-    """The kind that the word at this place names. A plain "code" names one before six digits."""
-    known = lexicon()
-    senses = list(clause.marks[at].entry.senses)
-    if "code" in clause.roles[at] and not senses:
-        if six and all(mark.filler for mark in clause.marks[:at]):
-            return "otp"
-        following = (mark.entry.roles for segment in clauses(after[:60]) for mark in marks_of(segment.words))
-        if {"delivered", "signing in"} & set().union(*clause.roles, *following):
-            senses = [Sense("otp", "weak")]
-    for sense in senses:
-        if sense.kind in _LOOK_OF and not has_another_head(clause, at, sense, known):
-            return None if clause.denied(at) else sense.kind
-    return None
-
-
-def _holds_words(text: str) -> bool:
-    """Whether it begins with words that no sentence about a passphrase needs."""
-    words = text.lower().split()[:4]
-    return len(words) == 4 and sum(word.isalpha() and not lexicon().knows(word) for word in words) >= 3
-
-
-def _is_a_word(value: str, after: str) -> bool:
-    """Whether it is a word of the sentence and no value: "password: required", "password: ask Bob"."""
-    if not value.isalpha():
-        return False
-    return lexicon().knows(value.casefold()) or len(after.split()) in (1, 2)
+            return
+        before.append(chunk)
+        yield chunk

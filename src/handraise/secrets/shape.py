@@ -7,7 +7,7 @@ from collections.abc import Set
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from handraise.forms import UNSET, Choice, Choices, Integer, Number, Text
+from handraise.forms import UNSET, Integer, Number, Text
 from handraise.forms.formats import compile_pattern
 from handraise.secrets.characters import fold
 from handraise.secrets.checksums import all_seed_words, longest_run_of_seed_words
@@ -18,7 +18,7 @@ Carrier: TypeAlias = Text | Integer | Number
 """Fields that a secret fits into as it is."""
 
 
-_compiled: Final = lru_cache(maxsize=None)(re.compile)
+compiled: Final = lru_cache(maxsize=None)(re.compile)
 """Compiled at first use, so that importing costs little. The cache of `re` itself takes longer to look into."""
 
 
@@ -93,32 +93,12 @@ _RULES_FOR_IT: Final = (
     r"|\b(?:at least|min\.?|minimum|mindestens|au moins|al menos|almeno|не менее|co najmniej) \d{1,2}"
     r" (?:characters|chars|zeichen|caract[eè]res|caracteres|caratteri|символов|znaków)"
 )
-_NOTORIOUS: Final = frozenset(
-    {
-        "hunter2",
-        "letmein",
-        "qwerty123",
-        "password1",
-        "password123",
-        "passw0rd",
-        "p@ssw0rd",
-        "changeme",
-        "iloveyou",
-        "qwerty",
-        "dragon",
-        "monkey",
-        "abc12345",
-    }
-    | {
-        "trustno1",
-        "sunshine1",
-        "abc123",
-        "correct-horse-battery-staple",
-        "correcthorsebatterystaple",
-        "tr0ub4dor&3",
-    }
-    | {"admin123", "welcome1", "s3cret", "secret123"}
-)
+NOTORIOUS: Final = frozenset({
+    "admin123", "welcome1", "s3cret", "secret123", "hunter2", "letmein", "qwerty123", "password1",
+    "password123", "passw0rd", "p@ssw0rd", "changeme", "iloveyou", "qwerty", "dragon", "monkey",
+    "abc12345", "trustno1", "sunshine1", "abc123", "correct-horse-battery-staple",
+    "correcthorsebatterystaple", "tr0ub4dor&3",
+})  # fmt: skip
 _CARD_MASK: Final = r"(?<![\w-])(?:[X#0_•*]{4}[ -]){3}[X#0_•*]{3,4}(?![\w-])"
 _BESIDE_A_CARD: Final = r"(?i)\b(?:MM|month)\s?[/.-]\s?(?:YY|year)|\b(?:3|three) digits"
 _BEGUN: Final = (
@@ -163,16 +143,16 @@ def digits_of(field: Carrier, roles: Set[str]) -> tuple[int, int] | None:
         low, high = int(field.minimum), int(field.maximum)
         full = low > 0 and str(low).strip("0") == "1" and set(str(high)) == {"9"}
         return (len(str(low)), len(str(high))) if full else None
-    if found := _compiled(_DIGITS_SHOWN).fullmatch(field.description or field.title or ""):
+    if found := compiled(_DIGITS_SHOWN).fullmatch(field.description or field.title or ""):
         return len(found[1]), len(found[2] or found[1])
-    if field.title and (places := _compiled(_PLACES).fullmatch(field.title)):
+    if field.title and (places := compiled(_PLACES).fullmatch(field.title)):
         counted = max(0, int(places[2]) - int(places[1])) + 1
         return counted, counted
     for text in (field.title, field.description):
         if text and is_mask(text):
             blanks = len(re.sub(r"[\s-]", "", text))
             return blanks, blanks
-    if (pattern := pattern_of(field)) and (found := _compiled(_DIGITS).fullmatch(pattern)):
+    if (pattern := pattern_of(field)) and (found := compiled(_DIGITS).fullmatch(pattern)):
         if found[3] is None:
             return int(found[1]), int(found[2] or found[1])
         return (field.min_length, field.max_length) if field.min_length and field.max_length else None
@@ -209,7 +189,7 @@ def takes_postal_code(field: Text, in_india: bool = False) -> bool:
 
 def is_mask(text: str) -> bool:
     """Whether a text is nothing but places for digits."""
-    return _compiled(_BLANKS).fullmatch(text.upper()) is not None
+    return compiled(_BLANKS).fullmatch(text.upper()) is not None
 
 
 def _grouped_digits(pattern: str) -> int:
@@ -234,7 +214,7 @@ def month_and_year(field: Carrier) -> bool:
     """Whether the field wants a month and a year of two digits, as cards have them."""
     pattern = pattern_of(field)
     return any(
-        _compiled(_MONTH_AND_YEAR).search(text) for text in (field.title, field.description) if text
+        compiled(_MONTH_AND_YEAR).search(text) for text in (field.title, field.description) if text
     ) or ("1[0-2]" in pattern and _takes_some(pattern, _EXPIRES, ("29/12", "13/29", "12/29/29", "12/2029")))
 
 
@@ -269,19 +249,19 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
     because = f"the pattern {pattern[:40]}"
     if "PRIVATE KEY" in pattern:
         return Hint("private_key", False, because)
-    if _compiled(_NUMBER_AND_COLON).search(pattern):
+    if compiled(_NUMBER_AND_COLON).search(pattern):
         return Hint("token", False, because)
-    if _compiled(_WORDS).search(pattern):
+    if compiled(_WORDS).search(pattern):
         return Hint("seed_phrase", False, because)
-    if _compiled(_WIF).search(pattern) or (
-        _compiled(_HEX64).search(pattern) and not roles.isdisjoint({"wallet", "key"})
+    if compiled(_WIF).search(pattern) or (
+        compiled(_HEX64).search(pattern) and not roles.isdisjoint({"wallet", "key"})
     ):
         return Hint("private_key", False, because)
-    if _compiled(_SOCIAL).search(pattern):
+    if compiled(_SOCIAL).search(pattern):
         return Hint("national_id", False, because)
-    if _compiled(_CURVE_KEY).search(pattern) or _compiled(_SIX_TIMES_EIGHT).search(pattern):
+    if compiled(_CURVE_KEY).search(pattern) or compiled(_SIX_TIMES_EIGHT).search(pattern):
         return Hint("private_key", False, because)
-    if _compiled(_THREE_PARTS).fullmatch(pattern):
+    if compiled(_THREE_PARTS).fullmatch(pattern):
         return Hint("token", True, because)
     if _takes_card(pattern):
         return Hint("card_number", False, because)
@@ -289,7 +269,7 @@ def _by_pattern(pattern: str, roles: Set[str]) -> Hint | None:
         return Hint("connection_string", False, because)
     if quoted := quoted_in(_beginning(pattern)):
         return quoted._replace(because=because)
-    if _compiled(_FORTY).search(pattern):
+    if compiled(_FORTY).search(pattern):
         return Hint("api_key", "provider" not in roles, because)
     return None
 
@@ -310,9 +290,9 @@ def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
     default = str(field.default) if field.default is not UNSET else ""
     if default and (quoted := quoted_in(default)):
         return quoted
-    if "://" in default and _compiled(_LOGIN_TO_FILL_IN).search(default):
+    if "://" in default and compiled(_LOGIN_TO_FILL_IN).search(default):
         return Hint("connection_string", False, "an address with a place for a password")
-    if generic and default.lower() in _NOTORIOUS:
+    if generic and default.lower() in NOTORIOUS:
         return Hint("password", True, "a suggested value that is one")
     signing_in = "signing in" in roles
     for text in filter(None, (field.title, field.description, default)):
@@ -327,36 +307,36 @@ def _by_example(field: Carrier, roles: Set[str], generic: bool) -> Hint | None:
 def _look_of(text: str, generic: bool, says_rules: bool, signing_in: bool) -> Hint | None:
     """What a title, description or suggested value shows."""
     text = text if text.isascii() else fold(text)
-    if _compiled(_UNUSUAL_OR_DIGIT).search(text) is None and len(text.split()) < _MANY_WORDS:
+    if compiled(_UNUSUAL_OR_DIGIT).search(text) is None and len(text.split()) < _MANY_WORDS:
         return None
-    if _compiled(_DOTS).fullmatch(text):
+    if compiled(_DOTS).fullmatch(text):
         return Hint("password", False, "the dots that stand for letters")
     if not _LOCKS.isdisjoint(text) and (generic or set(text.strip().replace("\ufe0f", "")) <= _LOCKS):
         return Hint("password", not signing_in, f"the sign {text.strip()}")
     digits = re.search(r"\d", text) is not None
-    if says_rules and digits and _compiled(_RULES_FOR_IT).search(text):
+    if says_rules and digits and compiled(_RULES_FOR_IT).search(text):
         return Hint("password", True, "rules for its characters")
-    if digits and _compiled(_NUMBERED_WORDS).search(text):
+    if digits and compiled(_NUMBERED_WORDS).search(text):
         return Hint("seed_phrase", False, "the places for its words")
     if (
         len(text) >= _SHORTEST_MASK
-        and _compiled(_BESIDE_A_CARD).search(text)
-        and _compiled(_CARD_MASK).search(text)
+        and compiled(_BESIDE_A_CARD).search(text)
+        and compiled(_CARD_MASK).search(text)
     ):
         return Hint("card_number", False, "the place for a card's number")
     if (
         text.rstrip().endswith(("...", "…"))
-        and (begun := _compiled(_SEEDS_BEGUN).search(text))
+        and (begun := compiled(_SEEDS_BEGUN).search(text))
         and all_seed_words(begun[1])
     ):
         return Hint("seed_phrase", False, "the beginning of one")
-    may_show_one = len(text.split()) >= _MANY_WORDS or _compiled(_MAY_SHOW_ONE).search(text)
+    may_show_one = len(text.split()) >= _MANY_WORDS or compiled(_MAY_SHOW_ONE).search(text)
     if may_show_one and (kind := value_kind(text) or _seed_words(text)):
         return Hint(kind, False, "an example of one")
-    found = _compiled(_EXAMPLE).search(text) if generic else None
-    if found and found[1].strip("\"'”.,;").lower() in _NOTORIOUS:
+    found = compiled(_EXAMPLE).search(text) if generic else None
+    if found and found[1].strip("\"'”.,;").lower() in NOTORIOUS:
         return Hint("password", False, "an example of one")
-    if found and _compiled(_COMPLEX).fullmatch(found[1]):
+    if found and compiled(_COMPLEX).fullmatch(found[1]):
         return Hint("password", True, "an example of one")
     return None
 
@@ -365,92 +345,21 @@ def _seed_words(text: str) -> str | None:
     return "seed_phrase" if longest_run_of_seed_words(text) >= _MANY_WORDS else None
 
 
-_ONE_SIGN: Final = r"[0-9A-Za-zА-Яа-я]"
-_RANGE: Final = r"(\w{1,6})\s?(?:-|–|to|bis|à)\s?(\w{1,6})"
-_VALUE: Final = (
-    r"(?<![\w.])(?:\d{3,}(?:[ -]\d{3,})*|(?=\w*[A-Za-z])(?=\w*\d)\w{5,}[!$%&?*#]*)(?![\w.])"
-    r"(?!\s(?:days|weeks|months|years|hours|signs|characters))"
-)
-_LOOKS_TYPED: Final = (
-    r"\d{2}(?:-\d{2}){2}|(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
-)
-
-
-def enumerates_signs(field: Choice | Choices) -> bool:
-    """Whether the options are the signs that something is made of: ten digits, half an alphabet."""
-    values = [option.value for option in field.options]
-    return len(values) >= 8 and all(_compiled(_ONE_SIGN).fullmatch(value) for value in values)
-
-
-def shows_a_value(text: str) -> bool:
-    """Whether a yes-or-no question names a value: "Is 4711 your PIN?". "90 days" is none."""
-    return _compiled(_VALUE).search(text) is not None or not _NOTORIOUS.isdisjoint(
-        text.lower().rstrip("?!. ").split()
-    )
-
-
-def offers_passwords(field: Choice | Choices) -> bool:
-    """Whether most options are passwords that everybody knows."""
-    known = [option for option in field.options if option.label.lower() in _NOTORIOUS]
-    return 2 * len(known) > len(field.options)
-
-
-def enumerates_values(field: Choice | Choices) -> bool:
-    """Whether the options look like secrets themselves, or narrow one down: "hunter2", "482913", "0000-2499"."""
-    labels = [option.label for option in field.options]
-    looks = [
-        _compiled(_LOOKS_TYPED).fullmatch(label)
-        or _compiled(_RANGE).fullmatch(label)
-        or label.lower() in _NOTORIOUS
-        for label in labels
-    ]
-    return len([look for look in looks if look]) * 2 >= len(labels) or (
-        len(labels) >= 4 and longest_run_of_seed_words(" ".join(labels)) >= len(labels)
-    )
-
-
 _LOGIN_TO_FILL_IN: Final = r"://[^\s/:@]{0,40}:[^/@]{0,40}@"
 _LOGIN_AT_HOST: Final = r"(?i)(?<![\w:/])(?:user(?:name)?|login|name|u):(?:pass(?:word|wd)?|pw|pwd|p|secret)@"
 _OPEN_BLOCK: Final = r"(?i)public|certificate|cert\b|csr|sign|message|parameters"
 """Blocks between dashes that are no secret."""
 _END: Final = r"(?=[A-Za-z0-9-]{0,12}(?:\.\.\.|…)|$|[\s\"'`.,;:…*<>()\[\]{}\\|]|[xX]{2})"
-_UNUSUAL: Final = (
-    r"[^\w\s,?!():.']|[:.'](?=\S)|(?<=[A-Z0-9])\.|_|[a-z][A-Z]|[A-Z]{3}|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]"
-)
-"""Signs and letters that no ordinary sentence has, and every beginning of a key does."""
-_COMMAND_WORDS: Final = frozenset(
-    {
-        "gh",
-        "aws",
-        "kubectl",
-        "op",
-        "vault",
-        "pass",
-        "heroku",
-        "npm",
-        "git",
-        "wg",
-        "bw",
-        "lpass",
-        "type",
-        "run",
-        "more",
-    }
-    | {"execute", "enter", "echo", "printenv", "print", "cat", "less", "head"}
-)
+_ORDINARY: Final = r"(?:(?:[A-Z]?[^\W\d_A-Z]*|[A-Z]{2}|\d+)(?:[ ,?!()\n]|[:.'](?=\s|$)|$))*"
+"""An ordinary sentence. Every beginning of a key has other signs, or mixes letters and digits."""
+_COMMAND_WORDS: Final = frozenset({
+    "gh", "aws", "kubectl", "op", "vault", "pass", "heroku", "npm", "git", "wg", "bw", "lpass", "type",
+    "run", "more", "execute", "enter", "echo", "printenv", "print", "cat", "less", "head",
+})  # fmt: skip
 """Words that commands begin with."""
 _BEGINNING: Final = (
-    "start",
-    "begin",
-    "commenc",
-    "empiez",
-    "comienz",
-    "inizi",
-    "comec",
-    "zaczyna",
-    "начина",
-    "prefix",
-)
+    "start", "begin", "commenc", "empiez", "comienz", "inizi", "comec", "zaczyna", "начина", "prefix",
+)  # fmt: skip
 _SAID_TO_BEGIN: Final = (
     rf"(?i:\b(?:{'|'.join(_BEGINNING)})\w*)"
     r"\s(?:\w{1,5}\s){0,2}[\"'`“„«]?([A-Za-z][A-Za-z0-9_-]{1,11})(?![\w-])"
@@ -469,23 +378,22 @@ def quoted_in(text: str) -> Hint | None:
     text = text if text.isascii() else fold(text)
     if "://" in text and holds_url_password(text):
         return Hint("connection_string", False, "an address with a password")
-    if "@" in text and _compiled(_LOGIN_AT_HOST).search(text):
+    if "@" in text and compiled(_LOGIN_AT_HOST).search(text):
         return Hint("connection_string", False, "an address with a password")
     if "-----" in text and holds_private_key(text):
         return Hint("private_key", False, "the first line of one")
-    if "-----BEGIN" in text and not _compiled(_OPEN_BLOCK).search(text):
+    if "-----BEGIN" in text and not compiled(_OPEN_BLOCK).search(text):
         return Hint("private_key", True, "-----BEGIN")
     words = text.lower()
-    commands = not _COMMAND_WORDS.isdisjoint(words.replace("`", " ").replace('"', " ").split())
-    if _compiled(_UNUSUAL).search(text):
-        if found := _compiled(_BEGUN).search(text) or _compiled(_PRINTING).search(text):
+    if not compiled(_ORDINARY).fullmatch(text):
+        if found := compiled(_BEGUN).search(text) or compiled(_PRINTING).search(text):
             return Hint("token", False, found[0][:40].strip())
         if (beginning := _any_beginning().search(text)) and (kind := _kind_of(beginning[1])):
             return Hint(kind, False, beginning[1])
-    elif commands and (found := _compiled(_PRINTING).search(text)):
+    elif not _COMMAND_WORDS.isdisjoint(words.split()) and (found := compiled(_PRINTING).search(text)):
         return Hint("token", False, found[0][:40].strip())
     begins = any(verb in words for verb in _BEGINNING)
-    if begins and (said := _compiled(_SAID_TO_BEGIN).search(text)):
+    if begins and (said := compiled(_SAID_TO_BEGIN).search(text)):
         kinds = (_kind_of(said[1] + sign) for sign in ("", "_", "-", "."))
         return next((Hint(kind, False, said[1]) for kind in kinds if kind), None)
     return None

@@ -173,16 +173,14 @@ def weigh(questions: Sequence[tuple[str, Iterable[Field]]]) -> Weighed:
 
 def weighed(features: Features, weights: Weights) -> Weighed:
     """Add the weights up."""
-    found = [
-        (table[feature], feature)
-        for present, table in zip(features, weights[1:], strict=True)
-        for feature in present & table.keys()
-    ]
-    total = weights.bias + sum([weight for weight, _ in found]) / sqrt(len(found) + DAMPING)
+    tables = [*zip(features, weights[1:], strict=True)]
+    found = [table[feature] for present, table in tables for feature in present if feature in table]
+    total = weights.bias + sum(found) / sqrt(len(found) + DAMPING)
     if total < SUSPICIOUS:
         return Weighed(total, "password", ())
     said = {*features.roles, *(word for word in features.words if _may_be_told(word))}
-    heaviest = [feature for _, feature in sorted(found, key=_heaviest_first) if feature in said]
+    heavy = {(feature, table.get(feature, 0.0)) for present, table in tables for feature in present & said}
+    heaviest = [feature for feature, _ in sorted(heavy, key=_heaviest_first)]
     kind = next((kind for kind, about in _ABOUT if not about.isdisjoint(features.roles)), "password")
     return Weighed(total, kind, tuple(dict.fromkeys(heaviest))[:_HEAVIEST])
 
@@ -192,8 +190,8 @@ def _may_be_told(word: str) -> bool:
     return " " not in word and (len(word) > _LITTLE or not word.isascii())
 
 
-def _heaviest_first(found: tuple[float, str]) -> tuple[float, str]:
-    return -found[0], found[1]
+def _heaviest_first(found: tuple[str, float]) -> tuple[float, str]:
+    return -found[1], found[0]
 
 
 @lru_cache(maxsize=1)

@@ -11,11 +11,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
+from itertools import chain, pairwise
 from operator import or_
 from typing import Final, NamedTuple
 
 from handraise.secrets.characters import LEET_SIGNS, UNSPACED, fold, lookalikes
-from handraise.secrets.disguises import decoded, decoded_base64, put_together, seen_in, spelled_by_initials
+from handraise.secrets.disguises import (
+    decoded,
+    decoded_base64,
+    may_begin,
+    may_go_on,
+    moved_along,
+    put_together,
+    seen_in,
+    spelled_by_initials,
+)
 from handraise.secrets.lexicon import COMMON, LONGEST_WORD, NOTHING, UNKNOWN_HEAD, Entry, Lexicon, lexicon
 
 _ABBREVIATED: Final = re.compile(
@@ -29,8 +39,8 @@ _COLON_ENDING: Final = re.compile(
 _NO_PUNCTUATION: Final = re.compile(r"[\w -]*")
 _PLAIN: Final = re.compile(r"(?:[A-Za-z0-9 .,?!'()-]|[:;](?= |$))*")
 """Nothing here can hide a letter."""
-_CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}")
-"""Numbers that may stand for letters."""
+_CODES: Final = re.compile(r"(?:\b[0-9A-Fa-f]{2,3}\b ){4}|(?<!\S)(?:[.-]{1,5} ){3}")
+"""Numbers, or dots and dashes, that may stand for letters."""
 _KEY_FILE: Final = re.compile(
     r"(?<![\w.])[~./\w-]{0,60}(?:id_(?:rsa|ed25519|ecdsa|dsa)\b|\w\.(?:pem|key|ppk|p12|pfx|p8|jks|kdbx)\b"
     r"|(?<!\w)\.(?:env(?:\.(?!example|sample|template|dist)\w+)?|netrc|pgpass|npmrc|pypirc|git-credentials|htpasswd)\b|\.kube/config\b|\.aws/credentials\b"
@@ -53,17 +63,54 @@ _AND: Final = "וو"
 _HEBREW_PREFIXES: Final = frozenset("והבלמשכ")
 
 
+_FEW: Final = 2
 _MOST_PIECES: Final = 40
 """Nobody cuts a word into pieces in a longer clause."""
+
+
+class Mark(NamedTuple):
+    """A word or phrase with the roles it plays."""
+
+    text: str
+    entry: Entry
+    unknown: bool
+    """No list has it."""
+    filler: bool
+    """It says nothing by itself."""
+
+    @property
+    def names_secret(self) -> bool:
+        return any(sense.kind != "personal_data" for sense in self.entry.senses)
+
+
+class Word(NamedTuple):
+    """What is known of one word."""
+
+    text: str
+    alone: Mark
+    forms: tuple[str, ...]
+    """The word itself, and the entries it may be a form of."""
+    begun: tuple[str, ...]
+    """Those of them that longer phrases begin with."""
+    little: bool
+    """Phrases may pass over it."""
+    begins: bool
+    """It may be the first piece of a secret that was cut in pieces."""
+    goes_on: bool
+    """It may be a later piece."""
 
 
 class Segment(NamedTuple):
     """Words that belong together, and whether only a comma parts them from what came before."""
 
-    words: tuple[str, ...]
+    known: tuple[Word, ...]
     continues: bool
     questions: bool = False
     """It ends with a question mark."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple([word.text for word in self.known])
 
 
 def clauses(text: str) -> Iterator[Segment]:
@@ -91,29 +138,51 @@ def clauses(text: str) -> Iterator[Segment]:
         yield Segment(words, continues)
 
 
-def words_of(clause: str) -> tuple[str, ...]:
+def words_of(clause: str) -> tuple[Word, ...]:
     """The words of folded text, each as the lexicon spells it if it is known there."""
-    words = tuple(word for found in _WORD.findall(clause) for word in _recognised(found))
-    return (*put_together(words), *spelled_by_initials(words)) if 1 < len(words) <= _MOST_PIECES else words
+    words = tuple(chain.from_iterable(map(_recognised, _WORD.findall(clause))))
+    if not 1 < len(words) <= _MOST_PIECES:
+        return words
+    texts = [word.text for word in words]
+    if any(one.begins and other.goes_on for one, other in pairwise(words)):
+        joined = put_together(texts)
+        words = words if len(joined) == len(words) else tuple(map(_word, joined))
+    if len(words) > _FEW and all(word.alone.unknown for word in words):
+        words = tuple(map(_word, moved_along(texts)))
+    return (*words, *map(_word, spelled_by_initials(texts)))
 
 
-def _recognised(found: str) -> tuple[str, ...]:
+def _word(text: str) -> Word:
+    """Long ones are not remembered, so that nobody can fill the memory with words that nobody reads."""
+    return _known(text) if len(text) <= LONGEST_WORD else _known.__wrapped__(text)
+
+
+def _recognised(found: str) -> tuple[Word, ...]:
     if found.isdigit():
-        return (found,)
+        return (_number(found),)
     return _recognise(found) if len(found) <= LONGEST_WORD else _recognise_long(found)
 
 
-@lru_cache(maxsize=16_384)
-def _recognise(found: str) -> tuple[str, ...]:
+def _number(text: str) -> Word:
+    """Not remembered: there are too many."""
     known = lexicon()
-    if _unspaced(found):
-        return tuple(_run(found, known))
-    return _whole(found, known) or _parts(found, known)
+    begun = (f"{text} ",) if text in known.beginnings else ()
+    return Word(text, _marked(text, known.phrases.get(text, NOTHING)), (text,), begun, False, False, False)
 
 
-def _recognise_long(found: str) -> tuple[str, ...]:
-    """Not remembered, so that nobody can fill the memory with words that nobody reads."""
-    return tuple(_run(found, lexicon())) if _unspaced(found) else (found.casefold(),)
+@lru_cache(maxsize=16_384)
+def _recognise(found: str) -> tuple[Word, ...]:
+    known = lexicon()
+    words = _run(found, known) if _unspaced(found) else _whole(found, known) or _parts(found, known)
+    return tuple(map(_known, words))
+
+
+def _recognise_long(found: str) -> tuple[Word, ...]:
+    return tuple(map(_word, _run(found, lexicon()) if _unspaced(found) else (found.casefold(),)))
+
+
+def _words_in(piece: str) -> Iterator[str]:
+    return (word.text for word in _recognise(piece))
 
 
 def _unspaced(word: str) -> bool:
@@ -137,14 +206,14 @@ def _whole(word: str, known: Lexicon) -> tuple[str, ...]:
 def _parts(word: str, known: Lexicon) -> tuple[str, ...]:
     """A word that is not known as it stands: its humps, or the parts of a compound."""
     if _SIGNS.search(word):
-        return tuple(part for piece in _SIGNS.split(word) if piece for part in _recognise(piece))
+        return tuple(part for piece in _SIGNS.split(word) if piece for part in _words_in(piece))
     if text := decoded_base64(word):
-        return words_of(text)
+        return tuple(word.text for word in words_of(text))
     if seen := _disguised(word, known):
         return seen
     humps = _HUMPS.findall(word.replace("ß", "ss"))
     if len(humps) > 1:
-        return tuple(part for hump in humps for part in _recognise(hump))
+        return tuple(part for hump in humps for part in _words_in(hump))
     lower = word.casefold()
     return _compound(lower, known) or (lower,)
 
@@ -226,63 +295,47 @@ _SKIPPED: Final = 3
 """At most so many little words inside a phrase: "clé de l'API"."""
 
 
-class Mark(NamedTuple):
-    """A word or phrase with the roles it plays."""
-
-    text: str
-    entry: Entry
-
-    @property
-    def unknown(self) -> bool:
-        return not self.entry.roles and not self.text.isdigit()
-
-    @property
-    def names_secret(self) -> bool:
-        return any(sense.kind != "personal_data" for sense in self.entry.senses)
-
-    @property
-    def filler(self) -> bool:
-        return self.entry.filler or (not self.entry.roles and self.text.isdigit())
+def _marked(text: str, entry: Entry) -> Mark:
+    number = not entry.roles and text.isdigit()
+    return Mark(text, entry, not entry.roles and not number, entry.filler or number)
 
 
-def marks_of(words: Sequence[str]) -> list[Mark]:
+def marks_of(words: Sequence[Word]) -> list[Mark]:
     """The longest known phrases, from left to right."""
     marks, at = [], 0
     while at < len(words):
-        mark, begins_phrases = (
-            _mark(words[at]) if len(words[at]) <= LONGEST_WORD else (Mark(words[at], NOTHING), False)
-        )
-        end = at + 1
-        if begins_phrases:
-            end, mark = _longest(words, at, mark)
+        mark, length = words[at].alone, 1
+        if words[at].begun and (phrase := _longest(words[at:])):
+            length, entry = phrase
+            mark = _marked(" ".join([word.text for word in words[at : at + length]]), entry)
         marks.append(mark)
-        at = end
+        at += length
     return marks
 
 
 @lru_cache(maxsize=16_384)
-def _mark(word: str) -> tuple[Mark, bool]:
-    """The word by itself, and whether a longer phrase may begin with it."""
+def _known(word: str) -> Word:
     known = lexicon()
-    forms, _ = _forms(word)
+    forms = (word, *known.forms_of(word))
     entry = next((known.phrases[form] for form in forms if form in known.phrases), NOTHING)
-    return Mark(word, entry), any(form in known.beginnings for form in forms)
+    begun = tuple(f"{form} " for form in forms if form in known.beginnings)
+    little = not known.little.isdisjoint(forms)
+    return Word(word, _marked(word, entry), forms, begun, little, may_begin(word), may_go_on(word))
 
 
-def _longest(words: Sequence[str], at: int, alone: Mark) -> tuple[int, Mark]:
-    """The longest phrase that begins here, with its end; little words between its words are passed over."""
-    known = lexicon()
-    phrases, beginnings = known.phrases, known.beginnings
-    begun = [(f"{form} ", 0) for form in _forms(words[at])[0] if form in beginnings]
-    end, mark = at + 1, alone
-    for place in range(at + 1, len(words)):
-        forms, little = _forms(words[place])
+def _longest(words: Sequence[Word]) -> tuple[int, Entry] | None:
+    """The longest phrase that begins with the first word; little words between its words are passed over."""
+    phrases, beginnings = lexicon().phrases, lexicon().beginnings
+    longest = None
+    begun = [(phrase, 0) for phrase in words[0].begun]
+    for place in range(1, len(words)):
+        forms, little = words[place].forms, words[place].little
         going_on = []
         for before, skipped in begun:
             for form in forms:
                 phrase = before + form
-                if end <= place and phrase in phrases:
-                    end, mark = place + 1, Mark(" ".join(words[at : place + 1]), phrases[phrase])
+                if phrase in phrases and (longest is None or longest[0] <= place):
+                    longest = place + 1, phrases[phrase]
                 if phrase in beginnings:
                     going_on.append((f"{phrase} ", 0))
             if little and skipped < _SKIPPED:
@@ -290,15 +343,7 @@ def _longest(words: Sequence[str], at: int, alone: Mark) -> tuple[int, Mark]:
         if not going_on:
             break
         begun = going_on
-    return end, mark
-
-
-@lru_cache(maxsize=16_384)
-def _forms(word: str) -> tuple[tuple[str, ...], bool]:
-    """The word itself and the entries it may be a form of, and whether it is a little word."""
-    known = lexicon()
-    forms = (word, *known.forms_of(word))
-    return forms, not known.little.isdisjoint(forms)
+    return longest
 
 
 def languages_of(text: str, marks: Sequence[Mark]) -> int:
