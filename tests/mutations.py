@@ -128,7 +128,7 @@ def mutations_of(path: Path) -> Iterator[Mutation]:
                     yield change(statement, node, str(not value))
                 case ast.Constant(value=int(number)):
                     yield change(statement, node, str(number + 1))
-                case ast.Return(value=ast.expr() as value) if text(value) != "None":
+                case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
                     yield change(statement, node, "return None")
                 case ast.Raise() if "NotImplementedError" not in text(node):
                     yield change(statement, node, "pass")
