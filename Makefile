@@ -107,7 +107,10 @@ clients: $(READY) ## real agent clients, as a table; CLIENTS="codex goose" RECOR
 soak: $(READY) ## the seeded campaigns at length; SEED=n SECONDS=n
 	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m 'campaign or soak' $(TESTS)
 
-mutations: $(READY) ## break code at random: do tests notice? COUNT=n SEED=n
+.mutations/lines: | $(READY)
+	$(BIN)/python -m tests.mutations --map
+
+mutations: .mutations/lines ## break code at random: do tests notice? COUNT=n SEED=n
 	$(BIN)/python -m tests.mutations --count $(or $(COUNT),200) --seed $(or $(SEED),1)
 
 fmt: $(READY) ## format the code
@@ -152,4 +155,4 @@ dist: $(READY) ## build wheel and sdist, install the wheel afresh, run the READM
 	rm -rf .venv-dist
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-demo .venv-dist .venv-releases .clients tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
+	rm -rf $(VENV) $(VENV)-demo .venv-dist .venv-releases .clients .mutations tests/strangers/node_modules tests/strangers/old_sdk/.venv-* bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site

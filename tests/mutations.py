@@ -1,28 +1,37 @@
 """Break behaviours at random, one at a time, and see whether the tests of the package notice.
 
+    python -m tests.mutations --map
     python -m tests.mutations --count 200 --seed 1 --json results.json --minutes 5
 
-Each change is made in `src` and taken back, because some tests start programs that know no other place. The tests of
-its package run: first those that mirror the module, then the others that are quick, then the slow ones and those with
-strangers. A change is noticed when a test fails or the tests do not end. The last lines are a table by package. Call
-it again with the same file of results: it goes on where it ended. Leave the tree alone meanwhile, or use a worktree.
+The first call runs the tests of every package once and keeps which test runs which line. The second one changes the
+source, one place at a time, and takes each change back, because some tests start programs that know no other place. Of
+the tests of its package, those that run the changed line run: first the nearest, then the others. A change is noticed
+when a test fails or the tests do not end. The last lines are a table by package. Call it again with the same file of
+results: it goes on where it ended. Leave the tree alone meanwhile, or use a worktree.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from coverage import CoverageData
+from coverage.exceptions import DataError
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "handraise"
@@ -40,16 +49,22 @@ SWAPPED: dict[type[ast.AST], str] = {
     ast.NotIn: "in",
 }
 OURS = "not client and not soak"
-QUICK, REST = f"{OURS} and not stranger and not slow", f"{OURS} and (stranger or slow)"
-TESTED_IN = {
-    "testing/stores.py": "stores",
-    "testing/part_contracts.py": "stores",
-    "testing/ledgers.py": "stores",
-    "sdk/client.py": "client",
+MAP = ROOT / ".mutations"
+"""The tests that run each line, as coverage keeps them."""
+TESTED_IN = {"sdk/client.py": "client", "sdk/mcp2.py": "server", "sdk/fastmcp4.py": "server"}
+"""Modules whose tests are with another package."""
+LEFT_OUT = {
+    *(
+        "testing/stores.py",
+        "testing/part_contracts.py",
+        "testing/ledgers.py",
+    ),  # tests themselves, run on every store
+    *("sdk/mcp1.py", "sdk/fastmcp2.py", "sdk/client1.py"),  # tested by `make releases`, on mcp 1.x
 }
-"""Modules whose tests are with another package. The first three are tests themselves, which every store runs."""
 MOST_SECONDS = 300
 """A step that takes longer counts as tests that do not end."""
+MANY = 20
+"""More tests than these run in two workers."""
 
 
 class Mutation(NamedTuple):
@@ -62,6 +77,8 @@ class Mutation(NamedTuple):
     end: int
     """Offsets in the bytes of the module."""
     new: str
+    lines: range
+    """The lines of the statement up to the place."""
 
     @property
     def package(self) -> str:
@@ -89,33 +106,34 @@ def mutations_of(path: Path) -> Iterator[Mutation]:
     def place(node: Any) -> tuple[int, int]:
         return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
 
-    def change(node: Any, new: str) -> Mutation:
-        return Mutation(path, node.lineno, node.col_offset + 1, *place(node), new)
+    def change(statement: ast.stmt, node: Any, new: str) -> Mutation:
+        lines = range(statement.lineno, node.end_lineno + 1)
+        return Mutation(path, node.lineno, node.col_offset + 1, *place(node), new, lines)
 
     def text(node: ast.AST) -> str:
         start, end = place(node)
         return source[start:end].decode()
 
     for function in _functions(ast.parse(source)):
-        for node in [each for statement in function.body for each in ast.walk(statement)]:
+        for statement, node in _nodes(function.body):
             match node:
                 case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SWAPPED:
-                    yield change(node, f"(({text(left)}) {SWAPPED[type(op)]} ({text(right)}))")
+                    yield change(statement, node, f"(({text(left)}) {SWAPPED[type(op)]} ({text(right)}))")
                 case ast.BoolOp(op=op, values=values):
                     word = " or " if isinstance(op, ast.And) else " and "
-                    yield change(node, f"({word.join(f'({text(each)})' for each in values)})")
+                    yield change(statement, node, f"({word.join(f'({text(each)})' for each in values)})")
                 case ast.UnaryOp(op=ast.Not(), operand=operand):
-                    yield change(node, f"bool({text(operand)})")
+                    yield change(statement, node, f"bool({text(operand)})")
                 case ast.Constant(value=bool(value)):
-                    yield change(node, str(not value))
+                    yield change(statement, node, str(not value))
                 case ast.Constant(value=int(number)):
-                    yield change(node, str(number + 1))
-                case ast.Return(value=ast.expr() as value) if text(value) != "None":
-                    yield change(node, "return None")
+                    yield change(statement, node, str(number + 1))
+                case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+                    yield change(statement, node, "return None")
                 case ast.Raise() if "NotImplementedError" not in text(node):
-                    yield change(node, "pass")
+                    yield change(statement, node, "pass")
                 case ast.Expr(value=ast.Call() | ast.Await() as call) if not _is_idle(text(call)):
-                    yield change(node, "pass")
+                    yield change(statement, node, "pass")
 
 
 def chosen(count: int, seed: int) -> list[Mutation]:
@@ -123,6 +141,8 @@ def chosen(count: int, seed: int) -> list[Mutation]:
     draw = random.Random(seed)
     by_package: dict[str, list[Mutation]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
+        if str(path.relative_to(PACKAGE)) in LEFT_OUT:
+            continue
         for mutation in mutations_of(path):
             if tests_of(mutation) is not None:
                 by_package.setdefault(mutation.package, []).append(mutation)
@@ -138,59 +158,108 @@ def chosen(count: int, seed: int) -> list[Mutation]:
 
 def tests_of(mutation: Mutation) -> Path | None:
     """The folder or the file with the tests of a module's package."""
-    package = TESTED_IN.get(str(mutation.path.relative_to(PACKAGE)), mutation.package)
+    return _tests_of(TESTED_IN.get(str(mutation.path.relative_to(PACKAGE)), mutation.package))
+
+
+def _tests_of(package: str) -> Path | None:
     return next((path for path in (TESTS / package, TESTS / f"test_{package}.py") if path.exists()), None)
 
 
-def steps(mutation: Mutation) -> Iterator[tuple[list[Path], str, list[Path]]]:
-    """Tests to run until one fails: files or folders, which of their tests, and files that ran before."""
-    module = mutation.path.relative_to(PACKAGE)
-    package = tests_of(mutation)
+def steps(mutation: Mutation) -> Iterator[list[str]]:
+    """The tests of the package that run the changed line, the nearest first."""
+    package, module = tests_of(mutation), mutation.path.relative_to(PACKAGE)
     assert package is not None
-    dotted = ".".join(("handraise", *module.with_suffix("").parts))
-    mirror = TESTS / module.parent / f"test_{module.name}"
-    importers = [path for path in sorted(package.rglob("test_*.py")) if f"{dotted} " in path.read_text()]
-    nearest = [mirror] * mirror.exists() or importers
-    if nearest:
-        yield nearest, OURS, []
-    for marks in (QUICK, REST):
-        yield [package], marks, nearest
+    known = _map().contexts_by_lineno(str(mutation.path))
+    contexts = {
+        each for line in mutation.lines for context in known.get(line, ()) for each in context.split("|")
+    }
+    tests = {re.sub(r"\[.*| \(\w+\)$", "", each, flags=re.DOTALL) for each in contexts}
+    own = sorted(each for each in tests if (ROOT / each.partition("::")[0]).is_relative_to(package))
+    mirror = f"tests/{module.parent / f'test_{module.name}'}::"
+    nearest = [each for each in own if each.startswith(mirror)]
+    others = [each for each in own if not each.startswith(mirror)]
+    yield from (each for each in (nearest, others) if each)
+
+
+@cache
+def _map() -> CoverageData:
+    known = CoverageData(basename=str(MAP / "lines"))
+    known.read()
+    return known
+
+
+def make_map() -> None:
+    """Run the tests of every package, and keep which test runs which line, in child processes too."""
+    MAP.mkdir(exist_ok=True)
+    for old in MAP.iterdir():
+        old.unlink()
+    settings = MAP / "settings.ini"
+    settings.write_text(
+        "[run]\nsource = handraise\nparallel = True\nsigterm = True\ncontext = ${PYTEST_CURRENT_TEST}\n"
+        f"data_file = {MAP / 'part'}\n"
+    )
+    folders = {str(path) for each in PACKAGE.iterdir() if (path := _tests_of(each.stem)) is not None}
+    options = ["-p", "tests.line_contexts", "-n", "3", "--hypothesis-profile", "inner", "-m", OURS]
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *sorted(folders)],
+        cwd=ROOT,
+        env={**os.environ, "COVERAGE_PROCESS_START": str(settings)},
+        check=False,  # a test that fails because it is slow today still ran its lines
+    )
+    known = CoverageData(basename=str(MAP / "lines"))
+    for part in MAP.glob("part*"):
+        data = CoverageData(basename=str(part))
+        with contextlib.suppress(DataError):  # a process that was killed leaves half a file
+            data.read()
+            known.update(data)
+        part.unlink()
 
 
 def noticed_by(mutation: Mutation) -> str | None:
     """The test that noticed the change; None when all passed."""
     before, after = mutation.path.read_bytes(), mutation.applied()
-    mutation.path.write_bytes(after)
+    _write(mutation.path, after)
     try:
-        for paths, marks, done in steps(mutation):
-            failed = _first_failure(*map(str, paths), "-m", marks, *(f"--ignore={each}" for each in done))
+        for tests in steps(mutation):
+            failed = _first_failure(tests)
             if failed is not None:
                 return failed
         return None
     finally:
-        mutation.path.write_bytes(before)
+        _write(mutation.path, before)
 
 
-def _first_failure(*arguments: str) -> str | None:
+_LATER = count(int(time.time()))
+
+
+def _write(path: Path, source: bytes) -> None:
+    """Write a module with a later time than ever before: Python keeps compiled files by second and size."""
+    path.write_bytes(source)
+    moment = next(_LATER)
+    os.utime(path, (moment, moment))
+
+
+def _first_failure(tests: list[str]) -> str | None:
     """The name of the first test that fails now."""
-    options = ["-q", "-x", "--tb=no", "-rfE", "--hypothesis-profile", "inner", "-n", "3", "--reruns", "1"]
+    workers = ["-n", "2"] if len(tests) > MANY else []
+    options = ["-q", "-x", "--tb=no", "-rfE", "--hypothesis-profile", "inner", "--reruns", "1", "-m", OURS]
     with subprocess.Popen(
-        [sys.executable, "-m", "pytest", *options, *arguments],
+        [sys.executable, "-m", "pytest", *options, *workers, *tests],
         cwd=ROOT,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-    ) as tests:
+    ) as running:
         try:
-            said, _ = tests.communicate(timeout=MOST_SECONDS)
+            said, _ = running.communicate(timeout=MOST_SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(tests.pid, signal.SIGKILL)
+            os.killpg(running.pid, signal.SIGKILL)
             return "tests that did not end"
-    if tests.returncode in {0, 5}:  # 5: no test was chosen
+    if running.returncode in {0, 5}:  # 5: no test was chosen
         return None
-    lines = said.strip().splitlines() or [f"an exit with {tests.returncode}"]
+    lines = said.strip().splitlines() or [f"an exit with {running.returncode}"]
     named = next((line for line in lines if line.startswith(("FAILED ", "ERROR "))), lines[-1])
     return named.removeprefix("FAILED ").removeprefix("ERROR ").split(" - ")[0]
 
@@ -204,7 +273,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="only these packages")
     parser.add_argument("--json", type=Path, help="the file of results, which is read first and goes on")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no change after this time")
+    parser.add_argument("--map", action="store_true", help="first find out which test runs which line")
     given = parser.parse_args()
+    if given.map:
+        make_map()
+        return
     picked = [
         each for each in chosen(given.count, given.seed) if not given.only or each.package in given.only
     ]
@@ -244,6 +317,16 @@ def _functions(module: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFuncti
                 waiting.append(node)
             elif node.name != "__repr__":
                 yield node
+
+
+def _nodes(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.AST]]:
+    """Every node, with the innermost statement that it is in."""
+    waiting: list[tuple[ast.stmt, ast.AST]] = [(each, each) for each in body]
+    while waiting:
+        statement, node = waiting.pop(0)
+        yield statement, node
+        for child in ast.iter_child_nodes(node):
+            waiting.append((child if isinstance(child, ast.stmt) else statement, child))
 
 
 def _is_idle(call: str) -> bool:
