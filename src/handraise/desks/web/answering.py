@@ -23,7 +23,7 @@ from handraise.desks.waiting import Decision, Waiting
 from handraise.desks.web.fields import read_entries
 from handraise.desks.web.pages import DESK, QuestionPages, Submitted
 from handraise.desks.web.passkeys import PasskeyAnswers, why_refused
-from handraise.desks.web.sessions import Batch, QuestionLookup, Visit, link_in_page
+from handraise.desks.web.sessions import Batch, DeskVisit, QuestionLookup, link_in_page
 from handraise.errors import HandraiseError
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.site.middleware import first
@@ -51,7 +51,7 @@ class Answering:
             Route("/{place}/q/{handle}/passkey", self._ask_for_passkey, methods=["POST"]),
         ]
 
-    async def _arrive(self, request: Request) -> tuple[Visit, Batch]:
+    async def _arrive(self, request: Request) -> tuple[DeskVisit, Batch]:
         visit = await self._lookup.visit(request)
         return visit, self._lookup.find_batch(visit.session, request.path_params["handle"])
 
@@ -115,7 +115,7 @@ class Answering:
             case _:
                 raise HTTPException(400, visit.language("no_button"))
 
-    def _accept(self, visit: Visit, batch: Batch, sent: Submitted) -> Response:
+    def _accept(self, visit: DeskVisit, batch: Batch, sent: Submitted) -> Response:
         deciding = self._accepting(visit, batch, sent)
         if deciding is None:
             status = 409 if sent.sendable else 422
@@ -138,7 +138,7 @@ class Answering:
             return self._pages.opening(visit, deciding[0][0])  # in a tab of its own
         return decided
 
-    def _accepting(self, visit: Visit, batch: Batch, sent: Submitted) -> Deciding | None:
+    def _accepting(self, visit: DeskVisit, batch: Batch, sent: Submitted) -> Deciding | None:
         """The decisions of an accepting button; None if the person has to correct or look at something first."""
         act, chosen = _button(visit)[0], self._chosen(visit, batch)
         match act:
@@ -164,12 +164,14 @@ class Answering:
             case _:
                 return None
 
-    def _chosen(self, visit: Visit, batch: Batch) -> list[Waiting]:
+    def _chosen(self, visit: DeskVisit, batch: Batch) -> list[Waiting]:
         """The questions that the pressed button is for: all of them, or the one that it names."""
         handle = _button(visit)[1]
         return [one for one in batch.waiting if not handle or self._lookup.handle(one) == handle]
 
-    def _decide(self, visit: Visit, batch: Batch, deciding: Iterable[tuple[Waiting, Decision]]) -> Response:
+    def _decide(
+        self, visit: DeskVisit, batch: Batch, deciding: Iterable[tuple[Waiting, Decision]]
+    ) -> Response:
         verdicts = {self._queue.decide(one.id, replace(decision, desk=DESK)) for one, decision in deciding}
         if "too soon" in verdicts:
             return self._pages.ask(visit, batch, 409, note=visit.language("too_soon"))
@@ -179,7 +181,7 @@ class Answering:
             return self._pages.over(visit, self._lookup.find_batch(visit.session, batch.handle), 409)
         return RedirectResponse(f"/{visit.session.place}/q/{batch.handle}", 303)
 
-    def _read(self, visit: Visit, batch: Batch) -> Submitted:
+    def _read(self, visit: DeskVisit, batch: Batch) -> Submitted:
         """Read what a page posted, and keep it as drafts."""
         filled: dict[str, Filled] = {}
         read_as: dict[str, dict[str, str]] = {}
@@ -201,7 +203,7 @@ class Answering:
         return Submitted(filled, read_as)
 
 
-def _button(visit: Visit) -> tuple[str, str]:
+def _button(visit: DeskVisit) -> tuple[str, str]:
     """What the pressed button does, and the question that it names, or for how long it blocks."""
     act, _, handle = first(visit.posted, "do").partition("-")
     return act, handle

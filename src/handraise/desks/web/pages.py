@@ -21,7 +21,7 @@ from handraise.desks.present import Presentation, form_of, in_words, link_of, od
 from handraise.desks.queue import ARMED_AFTER, Queue
 from handraise.desks.waiting import Waiting
 from handraise.desks.web.fields import FieldView, view_fields
-from handraise.desks.web.sessions import Batch, DeskSession, Ended, QuestionLookup, Visit
+from handraise.desks.web.sessions import Batch, DeskSession, DeskVisit, Ended, QuestionLookup
 from handraise.display import UntrustedText
 from handraise.site.rendering import environment
 from handraise.urls import Inspection
@@ -46,13 +46,13 @@ class DeskPages:
         self,
         template: str,
         status: int,
-        seen_by: Visit | Language,
+        seen_by: DeskVisit | Language,
         **values: object,
     ) -> HTMLResponse:
         """A page. For a visitor who is signed in it has the desk's navigation, with the count of what waits."""
         language = seen_by if isinstance(seen_by, Language) else seen_by.language
         session, home, count = None, None, None
-        if isinstance(seen_by, Visit):
+        if isinstance(seen_by, DeskVisit):
             session = seen_by.session
             home, count = f"/{session.place}/", len(self._lookup.waiting(session))
         usual = {"session": session, "home": home, "count": count, "troubles": _troubles(language)}
@@ -142,7 +142,7 @@ class QuestionPages:
 
     def ask(
         self,
-        visit: Visit,
+        visit: DeskVisit,
         batch: Batch,
         status: int = 200,
         *,
@@ -175,7 +175,7 @@ class QuestionPages:
             note=note,
         )
 
-    def over(self, visit: Visit, batch: Batch, status: int = 200) -> Response:
+    def over(self, visit: DeskVisit, batch: Batch, status: int = 200) -> Response:
         """How all of it ended, and the way to what still waits."""
         rest = self._lookup.waiting(visit.session)
         return self._pages.render(
@@ -187,7 +187,7 @@ class QuestionPages:
             past=[self.past(one, visit.language) for one in batch.ended],
         )
 
-    def opening(self, visit: Visit, waiting: Waiting) -> Response:
+    def opening(self, visit: DeskVisit, waiting: Waiting) -> Response:
         """Lead the tab to the link that the person agreed to open. A redirect would keep to our own pages only."""
         response = self._pages.render("opening.html", 200, visit, count=None, link=link_of(waiting))
         response.headers["Referrer-Policy"] = "no-referrer"
@@ -225,7 +225,7 @@ class QuestionPages:
         seen = [self._seen_since.get(waiting.id) for waiting in batch.waiting]
         return any(since is None or self._clock() - since < ARMED_AFTER for since in seen)
 
-    def _part(self, visit: Visit, waiting: Waiting, batch: Batch, submitted: Submitted | None) -> Part:
+    def _part(self, visit: DeskVisit, waiting: Waiting, batch: Batch, submitted: Submitted | None) -> Part:
         shown, form = present(waiting, visit.language), form_of(waiting.question)
         fields: Sequence[FieldView] = ()
         if form is not None:

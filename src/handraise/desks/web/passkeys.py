@@ -16,7 +16,7 @@ from handraise.desks.passkeys import INSTALL, Passkeys, Use
 from handraise.desks.queue import ARMED_AFTER
 from handraise.desks.waiting import Decision, PasskeyProof, Waiting, answer_digest, lacks_passkey
 from handraise.desks.web.pages import DeskPages
-from handraise.desks.web.sessions import DeskSession, PasskeyTask, QuestionLookup, Visit
+from handraise.desks.web.sessions import DeskSession, DeskVisit, PasskeyTask, QuestionLookup
 from handraise.errors import HandraiseError, PasskeyRefused, SetupError
 from handraise.questions import Accepted, Person
 from handraise.site.middleware import Posted, first
@@ -74,7 +74,7 @@ class PasskeyAnswers:
             return Offer(False, str(error))
         return Offer(False, language.sentence(self._advice), self.enrols)
 
-    def begin(self, visit: Visit, deciding: Deciding) -> Response:
+    def begin(self, visit: DeskVisit, deciding: Deciding) -> Response:
         """Options for the person's passkey; 409 if none is needed: then the page posts without one."""
         use = _use_for(visit.session, deciding)
         try:
@@ -84,7 +84,7 @@ class PasskeyAnswers:
         except SetupError:
             return Response(status_code=409)
 
-    def prove(self, visit: Visit, deciding: Deciding) -> PasskeyProof | None:
+    def prove(self, visit: DeskVisit, deciding: Deciding) -> PasskeyProof | None:
         """The proof for what is to be decided; None when none of it needs one. Raises `PasskeyRefused`."""
         use = _use_for(visit.session, deciding)
         if use is None:
@@ -201,7 +201,7 @@ class PasskeyPage:
             return self._show(visit, 422, why_refused(error, visit.posted, visit.language))
         return RedirectResponse(request.url.path, 303)
 
-    def _take(self, visit: Visit, person: Person, progress: _Progress) -> None:
+    def _take(self, visit: DeskVisit, person: Person, progress: _Progress) -> None:
         given, step = first(visit.posted, FIELD), self._step(person, progress)
         use = _use_of(visit.session, person, progress.passkey_task)
         if step == "add":
@@ -224,7 +224,7 @@ class PasskeyPage:
         self._tell("trouble", first(visit.posted, "why")[:40])
         return Response(status_code=204)
 
-    def _show(self, visit: Visit, status: int = 200, note: str = "") -> Response:
+    def _show(self, visit: DeskVisit, status: int = 200, note: str = "") -> Response:
         person, progress = self._of(visit.session)
         return self._pages.render(
             "passkey.html",

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from handraise.desks.gate import PolicyGate
 from handraise.desks.language import Language
 from handraise.desks.web.pages import DeskPages
-from handraise.desks.web.sessions import QuestionLookup, Visit
+from handraise.desks.web.sessions import DeskVisit, QuestionLookup
 from handraise.policy import Counts, OwnRule
 from handraise.policy.policy import ServerStanding
 from handraise.policy.settings import AskingRule, LimitSettings
@@ -99,7 +99,7 @@ class ServersPage:
                 raise HTTPException(400, visit.language("no_button"))
         return RedirectResponse(f"/{visit.session.place}/servers?changed={server.handle}", 303)
 
-    def _show(self, visit: Visit, status: int = 200, *, said: str = "", wrong: str = "") -> Response:
+    def _show(self, visit: DeskVisit, status: int = 200, *, said: str = "", wrong: str = "") -> Response:
         return self._pages.render(
             "servers.html",
             status,
@@ -111,10 +111,10 @@ class ServersPage:
             wrong=wrong,
         )
 
-    def _find(self, visit: Visit, handle: str) -> ServerView | None:
+    def _find(self, visit: DeskVisit, handle: str) -> ServerView | None:
         return next((each for each in self._servers(visit) if each.handle == handle), None)
 
-    def _servers(self, visit: Visit) -> Iterator[ServerView]:
+    def _servers(self, visit: DeskVisit) -> Iterator[ServerView]:
         """Servers that asked, oldest first; then servers that only a rule or the configuration names."""
         session = visit.session
         known: dict[Origin, str] = {}

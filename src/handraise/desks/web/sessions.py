@@ -210,7 +210,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class DeskVisit:
     """A request of a signed-in browser: its session, its language, and the fields that its page posted."""
 
     session: DeskSession
@@ -229,13 +229,13 @@ class QuestionLookup:
         self._sessions = sessions
         self._key = secrets.token_bytes(32)
 
-    async def visit(self, request: Request) -> Visit:
+    async def visit(self, request: Request) -> DeskVisit:
         """The session of a request and what it posts. 403 without a session, or without the token of its own page."""
         session = self.session(request)
         posted: Posted = await read_posted(request) if request.method == "POST" else {}
         if request.method == "POST" and not has_token(posted, session.csrf):
             raise HTTPException(403, "This page is out of date. Go back to the desk and try again.")
-        return Visit(session, language_of(request), posted)
+        return DeskVisit(session, language_of(request), posted)
 
     def session(self, request: Request) -> DeskSession:
         """The session of a request. 403 for everyone who did not come by a sign-in link."""

@@ -38,9 +38,9 @@ from handraise.desks.web.servers import ServersPage
 from handraise.desks.web.sessions import (
     DeskSession,
     DeskSessions,
+    DeskVisit,
     PasskeyTask,
     QuestionLookup,
-    Visit,
     cookie_name,
     language_of,
     page_with_link,
@@ -187,7 +187,7 @@ class Site:
             "history.html", 200, visit, past=past, earlier=earlier, unreadable=unreadable
         )
 
-    async def _before(self, visit: Visit) -> tuple[list[dict[str, object]], bool]:
+    async def _before(self, visit: DeskVisit) -> tuple[list[dict[str, object]], bool]:
         """Decisions before this run, and whether reading them failed."""
         if self._earlier is None:
             return [], False
@@ -232,9 +232,9 @@ class Site:
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         language = language_of(request)
-        seen_by: Visit | Language = language
+        seen_by: DeskVisit | Language = language
         if "place" in request.path_params and error.status_code != 403:
-            seen_by = Visit(self._lookup.session(request), language, {})
+            seen_by = DeskVisit(self._lookup.session(request), language, {})
         heading = language(_HEADINGS.get(error.status_code, "did_not_work"))
         text = language.sentence(error.detail)
         return self._pages.render(

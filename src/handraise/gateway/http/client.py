@@ -336,7 +336,6 @@ class HttpLink(DirectLink):
     def _deliver(self, message: Message, about: Message | None) -> None:
         if about is not None and about.is_request:
             message.about = about.id
-            pass
         self.deliver(message)
 
     def _learn(self, message: Message, about: Message) -> None:
