@@ -92,7 +92,7 @@ class Asking(Unasked, Generic[R_co]):
 
     def __init__(self, request: ClientRequest[Any], options: AskOptions) -> None:
         self._request = request
-        self.options = options
+        self.options: AskOptions = options
         self._used = False
 
     def __await__(self) -> Generator[Any, None, R_co]:

@@ -57,7 +57,7 @@ class OutgoingRequest:
     def __init__(self) -> None:
         self.request: dict[str, Any] = {}
         """Empty while a page has no link, or if nobody can be asked."""
-        self.is_known = asyncio.Event()
+        self.is_known: asyncio.Event = asyncio.Event()
 
     def fill(self, request: Mapping[str, Any]) -> None:
         """The request is known now."""
