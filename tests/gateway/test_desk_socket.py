@@ -15,7 +15,14 @@ from handraise.access import REFUSALS, Access, AccessCheck
 from handraise.desks import Decision, Queue
 from handraise.desks.codes import DeskCodeCheck, new_desk_code, prove_desk_code
 from handraise.desks.remote import dump_decision
-from handraise.gateway.desk_socket import UNKNOWN, WRONG_CODE, DeskConnection, DeskSocket, ask_desk, desk_sockets
+from handraise.gateway.desk_socket import (
+    UNKNOWN,
+    WRONG_CODE,
+    DeskConnection,
+    DeskSocket,
+    ask_desk,
+    desk_sockets,
+)
 from handraise.questions import Declined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W9")]
@@ -80,8 +87,12 @@ async def test_an_unknown_visitor_reads_and_decides_with_a_proof_of_the_desk_cod
     assert await desk.prove("0000-0000", challenge) == {"refused": WRONG_CODE}
     challenge = await desk.ask(**READ)
     right = (await desk.prove(desk.code, challenge))["pass"]
-    assert await desk.prove(desk.code, challenge) == {"refused": WRONG_CODE}, "a challenge is good for one proof"
-    assert [each["id"] for each in (await desk.ask(**READ, **{"pass": right}))["waiting"]] == [desk.waiting.id]
+    assert await desk.prove(desk.code, challenge) == {"refused": WRONG_CODE}, (
+        "a challenge is good for one proof"
+    )
+    assert [each["id"] for each in (await desk.ask(**READ, **{"pass": right}))["waiting"]] == [
+        desk.waiting.id
+    ]
     for forged in ("", right[:-1], None, [right]):
         assert "waiting" not in await desk.ask(**READ, **{"pass": forged})
     declined = dump_decision(Decision(Declined(), by="human"), with_content=True)
@@ -107,7 +118,9 @@ async def test_a_code_that_cannot_be_read_lets_nobody_in_and_is_told(desk: Desk)
     assert "chmod 600" in refused["refused"]
     assert "prove" not in refused
     desk.code_file.unlink()
-    assert await desk.ask(**READ) == {"refused": REFUSALS["unknown"]}, "without a code there is nothing to prove"
+    assert await desk.ask(**READ) == {"refused": REFUSALS["unknown"]}, (
+        "without a code there is nothing to prove"
+    )
 
 
 @pytest.mark.parametrize("access", ["client", "no_terminal", "another_user"])
@@ -137,7 +150,8 @@ async def test_an_unknown_visitor_opens_the_page_that_asks_for_the_code_itself(d
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"do": 1}, {"do": "dance"}, {"do": "read"}, {"do": "prove", "challenge": 1, "signature": ""}]
+    "asked",
+    [{}, {"do": 1}, {"do": "dance"}, {"do": "read"}, {"do": "prove", "challenge": 1, "signature": ""}],
 )
 async def test_a_request_that_the_desk_does_not_know_is_refused(desk: Desk, asked: dict[str, Any]) -> None:
     desk.access.access = "own"

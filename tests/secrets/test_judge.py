@@ -478,7 +478,9 @@ def test_digits_that_several_fields_ask_for_together_are_found() -> None:
         ("The result of the match", (1, 1), None),
     ],
 )
-def test_digits_of_several_fields_are_added_up(message: str, sizes: tuple[int, ...], kind: str | None) -> None:
+def test_digits_of_several_fields_are_added_up(
+    message: str, sizes: tuple[int, ...], kind: str | None
+) -> None:
     """Words that name no secret: only the digits together with them give it away."""
     fields = [Text(f"part{at}", pattern=rf"^\d{{{size}}}$") for at, size in enumerate(sizes)]
     found = judge_form(message, Form.by_hand(*fields))
