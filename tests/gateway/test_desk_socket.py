@@ -1,4 +1,4 @@
-"""The private socket of a desk: whom it answers, whom it asks for a proof of the desk code, and what it does not know."""
+"""The private socket of a desk: whom it answers, and whom it asks for a proof of the desk code."""
 
 from __future__ import annotations
 

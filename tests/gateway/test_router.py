@@ -597,6 +597,7 @@ async def test_a_server_that_is_gone_ends_its_own_calls_and_no_list_waits_for_it
     rivals.bank.say(response(paid.id, DONE))
     assert (await rivals.client.taken()).id == 8
     rivals.client.ask(9, "tools/call", {"name": "look", "arguments": {}})
+    rivals.bank.say(response((await rivals.bank.taken("tools/list")).id, listing("pay")))
     assert "error" in (await rivals.client.taken()).body
     assert not any(each.params.get("name") == "look" for each in rivals.bank.got)
 
