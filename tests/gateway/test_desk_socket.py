@@ -192,3 +192,29 @@ async def test_the_socket_is_private_and_gone_with_its_desk(
         ended.bind(str(entry))  # its process is gone
     assert ask_desk(entry, READ) is None
     assert not entry.exists()
+
+
+def test_a_desk_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.desk_socket._PATIENCE", 0.01)
+    entry = tmp_path / "mute.desk"
+    with socket.socket(socket.AF_UNIX) as mute:
+        mute.bind(str(entry))
+        mute.listen()
+        assert ask_desk(entry, READ) is None
+        assert entry.exists(), "somebody is there"
+
+
+@pytest.mark.parametrize("reply", [b"", b"no JSON\n", b"[]\n", b"null\n"])
+async def test_what_is_no_reply_of_a_desk_is_none(tmp_path: Path, reply: bytes) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(reply)
+        writer.close()
+
+    entry = tmp_path / "odd.desk"
+    async with await asyncio.start_unix_server(answer, entry):
+        assert await asyncio.to_thread(ask_desk, entry, READ) is None
+
+
+async def test_a_desk_whose_socket_somebody_removed_ends_as_any_other(desk: Desk) -> None:
+    next(desk_sockets()).unlink()

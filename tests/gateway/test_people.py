@@ -130,3 +130,16 @@ def test_a_name_that_could_be_taken_for_something_else_is_refused(
 def test_any_other_name_is_taken(people: PeopleFile, name: str) -> None:
     people.add(name)
     assert people.has(name)
+
+
+@pytest.mark.parametrize("known", [(), ("bob", "ann")])
+def test_nobody_is_told_from_those_who_are_there(people: PeopleFile, known: tuple[str, ...]) -> None:
+    people.add("eve")
+    for name in known:
+        people.add(name)
+    people.remove("eve")
+    there = "there is ann, bob" if known else "there is nobody in it yet"
+    for use in (people.require, people.remove):
+        with pytest.raises(SetupError, match=f"nobody in it is called 'eve'; {there}"):
+            use("eve")
+    assert [people.has(each) for each in known] == [True] * len(known)

@@ -9,7 +9,7 @@ import pytest
 
 from handraise.desks.fill import Entry
 from handraise.desks.language import ENGLISH, GERMAN
-from handraise.desks.present import present_fields
+from handraise.desks.present import LONG_TEXT, present_fields
 from handraise.desks.web.fields import FieldView, read_entries, view_fields
 from handraise.forms import Choice, Choices, Field, Flag, Form, Integer, Option, Text
 
@@ -115,3 +115,29 @@ def test_what_is_wrong_comes_first_for_a_screen_reader() -> None:
     assert view(Text("note", max_length=9)).described_by == "f0-hint f0-read"
     assert view(SIZE).described_by == ""
     assert view(Text("note", description="Why?", max_length=9)).described_by == "f0-about f0-hint f0-read"
+
+
+def test_a_text_of_several_lines_or_many_words_has_room() -> None:
+    note = Text("note", max_length=60)
+    assert not view(note, "x" * LONG_TEXT).is_long
+    assert view(note, "x" * (LONG_TEXT + 1)).is_long
+    assert view(note, "a\nb").is_long
+    assert not view(DAY, "2026-11-16\n").is_long
+    assert view(note, "as it is").text == "as it is"
+    assert view(TAGS, ["a"]).text == ""
+    assert view(Text("n"), "y" * 20_000 + "\u200b").unseen is not None
+
+
+def test_a_moment_is_shown_in_the_zone_of_the_person_unless_it_is_the_servers_suggestion() -> None:
+    zones = {"2026-11-16T10:00:00Z": "2026-11-16T11:00", "2026-11-17T10:00:00Z": "2026-11-17T11:00"}
+    at = Text("at", format="date-time", default="2026-11-16T10:00:00Z")
+
+    def in_zone(entry: Entry) -> str:
+        return zones.get(str(entry), "")
+
+    moved = view(at, "2026-11-17T10:00:00Z", in_zone=in_zone)
+    assert (moved.text, moved.input, moved.suggestion_stands) == ("2026-11-17T11:00", "datetime-local", False)
+    stands = view(at, "2026-11-16T10:00:00Z", in_zone=in_zone)
+    assert (stands.input, stands.suggestion_stands) == ("text", True)
+    assert view(at, "2026-11-17T10:00:00Z").input == "text", "no browser said which zone"
+    assert view(Text("note"), "2026-11-17T10:00:00Z", in_zone=in_zone).input == "text"
