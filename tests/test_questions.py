@@ -82,4 +82,4 @@ def test_reasons_that_just_fit_are_told_to_their_end() -> None:
     whole = with_reasons("Who?", ["Too long.", "Too odd."])
     assert whole == "Who?\n\nThe last answer could not be used:\n- Too long.\n- Too odd."
     assert with_reasons("Who?", ["Too long.", "Too odd."], len(whole)) == whole
-    assert with_reasons("Who?", ["Too long.", "Too odd."], len(whole) - 1).endswith("- Too o…")
+    assert with_reasons("Who?", ["Too long.", "Too odd."], len(whole) - 1).endswith("- Too …")
