@@ -336,6 +336,7 @@ class HttpLink(DirectLink):
     def _deliver(self, message: Message, about: Message | None) -> None:
         if about is not None and about.is_request:
             message.about = about.id
+            self._learn(message, about)
         self.deliver(message)
 
     def _learn(self, message: Message, about: Message) -> None:
