@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from handraise import Accepted, Cancelled, Declined, Fallback
 from handraise.errors import UsageError
 from handraise.ledger.events import Principal
-from handraise.questions import Person
+from handraise.questions import Person, with_reasons
 
 
 @pytest.mark.shows("O1")
@@ -70,3 +70,16 @@ def test_no_way_to_divide_a_text_between_issuer_and_subject_gives_the_same_key(
 @given(PEOPLE)
 def test_the_ledger_knows_a_person_by_the_same_key(person: Person) -> None:
     assert Principal(person.issuer, person.subject, person.how).key == person.key
+
+
+@pytest.mark.parametrize(("left", "told"), [(0, ""), (3, ""), (4, "\n…"), (5, "\n\n…"), (6, "\n\nT…")])
+def test_of_reasons_only_what_has_room_is_told(left: int, told: str) -> None:
+    message = "Who are you, über?"
+    assert with_reasons(message, ["Too long."], len(message.encode()) + left) == message + told
+
+
+def test_reasons_that_just_fit_are_told_to_their_end() -> None:
+    whole = with_reasons("Who?", ["Too long.", "Too odd."])
+    assert whole == "Who?\n\nThe last answer could not be used:\n- Too long.\n- Too odd."
+    assert with_reasons("Who?", ["Too long.", "Too odd."], len(whole)) == whole
+    assert with_reasons("Who?", ["Too long.", "Too odd."], len(whole) - 1).endswith("- Too …")

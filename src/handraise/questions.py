@@ -103,7 +103,7 @@ def with_reasons(message: str, reasons: Sequence[str], longest: int = DEFAULT_LI
     told = f"\n\nThe last answer could not be used:\n{listed}".encode(errors="replace")
     room = longest - len(message.encode(errors="replace"))
     if len(told) > room:
-        told = told[: max(0, room - 3)].decode(errors="ignore").encode() + "…".encode() if room > 3 else b""
+        told = told[: room - 3].decode(errors="ignore").encode() + "…".encode() if room > 3 else b""
     return message + told.decode()
 
 

@@ -109,3 +109,29 @@ def test_a_link_lets_a_person_add_a_passkey(file: Path) -> None:
         word = link.strip().removeprefix("https://gate.example.com/enter/")
         assert invitations.admit(word, invite) == "ann"
     assert lets_add == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "name a server"),
+        (["--url", "http://127.0.0.1:1/", "--", "true"], "one of them"),
+        (["--config", "x.json", "--", "true"], "one of them"),
+        (["--url", "http://127.0.0.1:1/", "--config", "x.json"], "one of them"),
+        (["--client-id", "me", "--", "true"], "goes with --url"),
+        (["--client-id", "me", "--config", "x.json"], "goes with --url"),
+        (["--env", "A=b", "--url", "http://127.0.0.1:1/"], "goes with a command"),
+        (["--people", "p.json", "--", "true"], "the address at which people reach the gateway"),
+        (
+            ["--issuer", "https://id.example.com", "--", "true"],
+            "the address at which people reach the gateway",
+        ),
+        (["--people", "p.json", "--public-url", "https://g.example.com", "--", "true"], "come over HTTP"),
+        (["--http", "127.0.0.1:0", "--stdio", "--", "true"], "not both"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_starts(words: list[str], why: str) -> None:
+    options, command = (words[:-2], ("true",)) if "--" in words else (words, ())
+    done = CliRunner().invoke(app, ["gateway", *options], obj=command)
+    assert done.exit_code == 2
+    assert why in " ".join(done.output.replace("│", " ").split())

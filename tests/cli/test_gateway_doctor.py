@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,26 @@ def test_the_flags_of_a_configured_gateway_are_read_as_the_command_itself_reads_
     shown = " ".join(run("--no-probe").split())
     assert "You are asked at your desk" in shown
     assert "held for 7 seconds" in shown
+
+
+def test_the_server_of_an_url_is_asked_where_the_client_asks_it(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        free = listening.getsockname()[1]  # taken, and nobody answers there
+        through = ["gateway", "--url", f"http://127.0.0.1:{free}/mcp"]
+        (home / ".mcp.json").write_text(
+            json.dumps(
+                {
+                    "mcpServers": {
+                        "direct": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"x": "y"}},
+                        "behind": {"command": "handraise", "args": through},
+                        "odd": {"type": "http", "url": 7},
+                    }
+                }
+            )
+        )
+        servers = json.loads(run("--no-probe", "--json"))["clients"][0]["servers"]
+    assert {each["server"]: (each["through_gateway"], each["problem"]) for each in servers} == {
+        "direct": (False, None),
+        "behind": (True, None),
+        "odd": (False, "its entry is not of a kind that we know"),
+    }

@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 from tests.server.peers import ROOT
 
+from handraise.demo import hostile_server
 from handraise.demo import tour as touring
-from handraise.demo.stage import TourStage, Transcript
+from handraise.demo.stage import Program, TourStage, Transcript
 from handraise.demo.tour import KEY, STEPS, NotKept, Step, make_notes, notes_server
+from handraise.desks.scripted import Line
+from handraise.ledger import Ledger
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "handraise"
 
@@ -119,3 +122,18 @@ def test_what_is_told_while_a_desk_has_the_screen_comes_afterwards() -> None:
     telling.release()
     assert "one event" in told[0]
     assert "\x1b[2m" in told[0]
+
+
+@pytest.mark.slow
+async def test_the_tour_knows_what_was_asked_and_what_was_not_shown(tmp_path: Path) -> None:
+    """Its promises rest on this: a question that was shown must not pass for one that was not."""
+    told: list[str] = []
+    deleting = Program("notes", (str(notes_server()),))
+    stranger = Program("backup", ("-m", hostile_server.__name__))
+    notes, ledger = make_notes(tmp_path), Ledger.at(tmp_path / "ledger.db")
+    async with TourStage(notes, ledger, Transcript(told.append, colour=False)) as stage:
+        shown = await stage.call(deleting, "notes_delete", {"title": "Diary"}, [Line("decline", repeat=True)])
+        kept = await stage.call(stranger, "connect_cloud", None, [Line("cancel", repeat=True)])
+    await ledger.aclose()
+    assert (len(shown.asked), len(shown.decisions), shown.refused, shown.accepted) == (1, 1, [], False)
+    assert (kept.asked, len(kept.refused), kept.accepted) == ([], 1, False)

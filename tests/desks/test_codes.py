@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -136,6 +137,46 @@ def test_guessing_is_slowed_down(file: Path) -> None:
     assert not check.accepts(code)
     clock.now += PAUSE
     assert check.accepts(code)
+
+
+@pytest.mark.shows("W9")
+def test_a_code_and_a_proof_from_before_stay_right(file: Path) -> None:
+    """A person's code is older than this version, and the desk's process may be older than the command's."""
+    file.parent.mkdir()
+    key = "a4d75112196e77e5c388a8efb98781fdda64c9f8db4c4d1c0da3e3617794eed7"
+    file.write_text(json.dumps({"salt": "5a" * 16, "public_key": key}))
+    file.chmod(0o600)
+    assert load(file).is_it("7H3K-9QXA")
+    before = "741ea9b22fdb0948b34a6bb802eefd1122cc5fca8205c406d12c5ed9d3577976"
+    assert prove("7H3K-9QXA", "nonce", "q", DECLINE, False) == before
+
+
+@pytest.mark.shows("W9")
+@pytest.mark.parametrize(
+    "written", ["{", "[]", '{"salt": "x", "public_key": "no hexadecimal digits"}', "\udcff"]
+)
+def test_a_desk_that_cannot_read_the_code_when_it_starts_lets_nobody_in(file: Path, written: str) -> None:
+    file.parent.mkdir()
+    file.write_text(written, errors="surrogateescape")
+    file.chmod(0o600)
+    check = DeskCodeCheck(file, read_once=True)
+    code = new_desk_code(file)  # whoever made it came too late
+    assert check.load() is None
+    assert not check.accepts(code)
+    challenge = check.challenge()
+    assert not check.accepts_proof(prove_desk_code(code, load(file).salt, challenge, "1"), challenge, "1")
+
+
+@pytest.mark.shows("W9")
+def test_a_challenge_is_good_until_a_hundred_others_were_given_out(file: Path) -> None:
+    code = new_desk_code(file)
+    check = DeskCodeCheck(file)
+    oldest, next_one = check.challenge(), check.challenge()
+    for _ in range(99):
+        check.challenge()
+    salt = load(file).salt
+    assert not check.accepts_proof(prove_desk_code(code, salt, oldest, "1"), oldest, "1")
+    assert check.accepts_proof(prove_desk_code(code, salt, next_one, "1"), next_one, "1")
 
 
 class Unknown(AccessCheck):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.desks.questions import EVERY_KIND, form_question
 
 from handraise.desks import edited, fill, present, suggest
-from handraise.desks.fill import as_typed, local_moment, read_field, take_draft
+from handraise.desks.fill import Entries, as_typed, draft_of, local_moment, read_field, take_draft
 from handraise.desks.language import AMERICAN, ENGLISH, GERMAN, Language
 from handraise.forms import Choices, Flag, Form, Integer, Number, Text, check_answer
 from handraise.secrets import judge_form
@@ -155,3 +155,14 @@ def test_the_last_answer_stands_before_what_the_server_suggests() -> None:
     assert suggest(form, {"name": "Grace"}) == {"name": "Grace", "count": "3"}
     assert take_draft(form, {}, {"name": "Grace"})["name"] == "Grace"
     assert take_draft(form, {"name": "Mary"}, {"name": "Grace"})["name"] == "Mary"
+
+
+@pytest.mark.shows("F4")
+def test_a_draft_knows_a_cleared_suggestion_from_one_that_is_an_empty_text() -> None:
+    form = Form.by_hand(Text("empty", default=""), Text("full", default="x"), Text("none"))
+    assert take_draft(form, {}) == {"empty": "", "full": "x"}
+    given: list[Entries] = [{}, {"empty": ""}, {"empty": "a", "full": "b", "none": "c"}]
+    for kept in given:
+        draft = draft_of(form, kept)
+        assert draft, "nothing kept is a draft, too"
+        assert take_draft(form, draft, {"full": "the last answer"}) == kept

@@ -16,7 +16,7 @@ from handraise.desks import Cause, Decision, Waiting, fill, present
 from handraise.desks.endings import describe_ending
 from handraise.desks.fill import Filled
 from handraise.desks.language import ENGLISH, GERMAN, catalogue
-from handraise.desks.present import Presentation, odd_reasons, present_fields, say_problem
+from handraise.desks.present import Presentation, link_of, odd_reasons, present_fields, say_problem
 from handraise.display import UntrustedText
 from handraise.forms import Choice, Flag, Form, Integer, Text, dump_form, parse_form
 from handraise.guards import Guard
@@ -378,3 +378,10 @@ def test_people_of_a_shared_gateway_see_no_key_of_its_operator(target: str, show
     ann = replace(asked, person=Person("https://id.example", "ann", "token"))
     assert "sk-live-1" not in details(ann)
     assert present(ann).details[0][1][1] == UntrustedText(shown)
+
+
+@pytest.mark.shows("L5")
+def test_a_link_that_nobody_inspected_before_is_inspected_at_the_desk() -> None:
+    asked = link_question("https://gіthub.com/login")  # a Cyrillic і
+    assert present(replace(asked, link=None)) == present(asked)
+    assert link_of(form_question()) is None

@@ -86,3 +86,48 @@ async def test_links_that_are_needed_while_a_question_waits_come_after_its_answe
     client.ask(2, "tools/call", {**CALL, "requestState": first["requestState"], "inputResponses": given})
     second = (await client.taken()).result or {}
     assert [each["params"]["url"] for each in second["inputRequests"].values()] == [LINK["url"]]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+async def test_of_several_calls_the_one_that_asks_is_named_where_the_server_says_which(known: bool) -> None:
+    """Over HTTP a question comes on the stream of its call; a pipe does not say which call it belongs to."""
+    client = await WireClient.begun(modern=True, behind=False, able={})
+    came = []
+    for id, name in ((1, "first"), (2, "second")):
+        client.ask(id, "tools/call", {"name": name, "arguments": {}})
+        came.append(await client.server.taken("tools/call"))
+    asking = request(99, "elicitation/create", FORM)
+    asking.about = came[0].id if known else None
+    client.server.say(asking)
+    await until(client.queue.waiting)
+    cause = client.queue.waiting()[0].cause
+    assert cause is not None
+    assert (cause.certain, [name for name, _ in cause.calls]) == (
+        known,
+        ["first"] if known else ["first", "second"],
+    )
+    await client.leave()
+
+
+async def test_a_question_of_the_only_call_is_surely_its_own() -> None:
+    client = await WireClient.begun(modern=True, behind=False, able={})
+    client.ask(1, "tools/call", CALL)
+    await client.server.taken("tools/call")
+    client.server.say(request(99, "elicitation/create", FORM))
+    await until(client.queue.waiting)
+    cause = client.queue.waiting()[0].cause
+    assert cause is not None
+    assert cause.certain
+    await client.leave()
+
+
+async def test_what_a_server_asks_outside_a_call_is_refused_with_its_reason() -> None:
+    client = await WireClient.begun(modern=True, behind=False)
+    for id, method, code in ((5, "elicitation/create", -32600), (6, "vendor/odd", -32601)):
+        client.server.say(request(id, method, FORM))
+        refused = await client.server.taken()
+        assert (refused.id, refused.body["error"]["code"]) == (id, code)
+    client.server.say(request(7, "ping", {}))
+    assert (await client.server.taken()).body == {"jsonrpc": "2.0", "id": 7, "result": {}}
+    assert client.got == []
+    await client.leave()

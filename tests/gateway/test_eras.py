@@ -13,7 +13,7 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_
 
 from handraise.desks.scripted import Line
 from handraise.gateway.eras import EraLink
-from handraise.gateway.messages import Message, notice, request, response
+from handraise.gateway.messages import INVALID_REQUEST, Message, notice, request, response
 from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, VERSION_KEY
 from handraise.revisions import Revision
 
@@ -162,3 +162,43 @@ async def test_a_server_with_odd_capabilities_is_served_all_the_same(modern: boo
     answers = [await client.taken(), await client.taken()]
     assert {each.id for each in answers} == {first, 2}
     assert all(each.result is not None for each in answers)
+
+
+class MuteServer(WireServer):
+    """A legacy server that does not answer what it does not know."""
+
+    def hello(self, message: Message) -> Message | None:
+        return super().hello(message) if message.method == "initialize" else None
+
+
+@pytest.mark.parametrize("first", ["server/discover", "tools/call"])
+async def test_a_server_that_says_nothing_to_discovery_is_taken_for_a_legacy_one(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.gateway.eras.PATIENCE", 0.01)
+    server = MuteServer(modern=False)
+    client = WireClient(modern=True, behind=False, link=EraLink(server))
+    client.ask(1, first, {"name": "echo", "arguments": {}})
+    if first == "server/discover":
+        assert ((await client.taken()).result or {})["supportedVersions"] == ["2026-07-28"]
+        client.ask(1, "tools/call", {"name": "echo", "arguments": {}})
+    came = await server.taken("tools/call")
+    assert server.begun["protocolVersion"] == "2025-11-25"
+    server.say(response(came.id, {"content": []}))
+    answered = await client.taken()
+    assert (answered.id, answered.result) == (1, {"content": [], "resultType": "complete"})
+
+
+async def test_before_a_client_said_anything_no_question_of_a_server_passes() -> None:
+    client = WireClient(modern=True, behind=False)
+    form = {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    asking = {"inputRequests": {"q": {"method": "elicitation/create", "params": form}}, "taskId": "t"}
+    client.server.say(request(5, "elicitation/create", form))
+    refused = await client.server.taken()
+    assert (refused.id, refused.body["error"]["code"]) == (5, INVALID_REQUEST)
+    client.server.say(notice("notifications/tasks", asking))
+    client.server.say(response(5, {"action": "accept"}))
+    assert client.got == []
+    client.server.say(notice("notifications/message", {"data": "ready"}))
+    assert client.take("notifications/message").params == {"data": "ready"}
+    assert client.queue.waiting() == ()

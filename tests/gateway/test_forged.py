@@ -351,7 +351,9 @@ async def test_an_answer_to_a_task_is_looked_through_and_holds_up_nobody(content
     began = time.process_time()
     answers = {"q": {"action": "accept", "content": content}}
     client.ask(1, "tasks/update", {"taskId": "t", "inputResponses": answers})
-    assert why in (await client.taken()).body["error"]["message"]
+    refused = (await client.taken()).body["error"]
+    assert refused["code"] == -32602
+    assert why in refused["message"]
     assert time.process_time() - began < 5
     assert client.server.got == []
 

@@ -91,6 +91,11 @@ async def test_the_person_is_issuer_and_subject(issuer: Issuer) -> None:
     assert await tokens_of(issuer).person(issuer.token()) == Person(issuer.url, "ann", "token")
 
 
+async def test_a_token_may_be_for_others_too(issuer: Issuer) -> None:
+    token = issuer.token(aud=["https://other.example/mcp", HERE])
+    assert await tokens_of(issuer).person(token) == Person(issuer.url, "ann", "token")
+
+
 async def test_an_issuer_may_have_a_path(issuer: Issuer) -> None:
     named = f"{issuer.url}/team"
     tokens = IssuedTokens(named, HERE, THIS_COMPUTER)

@@ -11,7 +11,7 @@ from tests.waiting import until
 from handraise.gateway.lines import LineReader, LineWriter
 from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.reading import too_long
-from handraise.gateway.servers import ProcessLink, start
+from handraise.gateway.servers import ProcessLink, ServerSet, inert, start
 from handraise.gateway.upstreams import Source, Upstream
 
 
@@ -89,3 +89,20 @@ def test_the_request_whose_answer_is_too_long_is_told() -> None:
     assert told.id == 7
     assert "16 MiB" in told.body["error"]["message"]
     assert too_long(b'{"result":').id is None
+
+
+@pytest.mark.shows("D7")
+def test_noise_is_shown_whole_but_disarmed_and_not_without_end() -> None:
+    assert inert(b"Listening \x1b[31mred \xff'\n") == r"Listening \x1b[31mred \ufffd'\n"
+    assert inert(b"x" * 300) == "x" * 300
+    assert inert(b"x" * 301) == "x" * 300 + " …"
+
+
+@pytest.mark.anyio
+async def test_servers_that_were_killed_unused_are_started_anew_for_the_next_client() -> None:
+    servers = ServerSet(Upstream("cat", ("cat",)))
+    servers.start()
+    servers.kill()
+    link = await servers.connect()
+    assert servers.processes == [], "the killed one is nobody's"
+    await link.aclose()

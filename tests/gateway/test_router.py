@@ -154,7 +154,8 @@ class Rivals:
         self.bank, self.evil = WireServer(modern=modern), WireServer(modern=modern)
         self.evil.source = Source(Upstream("evil", ("evil",)))
         links = {"bank": EraLink(self.bank), "evil": EraLink(self.evil)}
-        self.client = WireClient(modern=modern, behind=modern, link=ServerRouter(links), **options)
+        self.router = ServerRouter(links)
+        self.client = WireClient(modern=modern, behind=modern, link=self.router, **options)
 
     async def begin(self) -> Rivals:
         self.client.server = self.bank
@@ -559,3 +560,112 @@ def test_a_server_with_many_names_makes_none_of_another_one_free(monkeypatch: py
         {"name": "evil_pay"},
         {"name": "1"},
     ]
+
+
+@either_era
+async def test_who_is_behind_a_request_is_known_by_what_it_names(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    for name, server in (("look", "evil"), ("pay", "my notes"), ("nothing", "my notes")):
+        source = rivals.router.source_of(request(1, "tools/call", {"name": name}))
+        assert source.upstream.name == server
+        assert source.claimed == {"name": "notes", "version": "7"}
+
+
+@either_era
+async def test_a_server_tells_the_progress_of_its_own_call(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    for id, server, name in ((7, rivals.bank, "pay"), (8, rivals.evil, "look")):
+        rivals.client.ask(id, "tools/call", {"name": name, "arguments": {}}, progressToken=id)
+        token = (await server.taken("tools/call")).meta["progressToken"]
+        server.say(notice("notifications/progress", {"progressToken": token, "progress": 1}))
+        assert (await rivals.client.taken("notifications/progress")).params["progressToken"] == id
+
+
+@either_era
+async def test_a_server_that_is_gone_ends_its_own_calls_and_no_list_waits_for_it(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    await rivals.called(7, rivals.evil, "look")
+    paid = await rivals.called(8, rivals.bank, "pay")
+    rivals.client.ask("list", "tools/list")
+    came = await rivals.bank.taken("tools/list")
+    await rivals.evil.taken("tools/list")
+    rivals.evil.on_closed(rivals.evil.source, True)
+    lost = await rivals.client.taken()
+    assert (lost.id, (lost.result or {})["isError"]) == (7, True)
+    rivals.bank.say(response(came.id, listing("pay")))
+    assert [each["name"] for each in ((await rivals.client.taken()).result or {})["tools"]] == ["pay"]
+    rivals.bank.say(response(paid.id, DONE))
+    assert (await rivals.client.taken()).id == 8
+    rivals.client.ask(9, "tools/call", {"name": "look", "arguments": {}})
+    rivals.bank.say(response((await rivals.bank.taken("tools/list")).id, listing("pay")))
+    assert "error" in (await rivals.client.taken()).body
+    assert not any(each.params.get("name") == "look" for each in rivals.bank.got)
+
+
+@either_era
+async def test_all_pages_of_a_list_are_read_but_not_without_end(
+    modern: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.gateway.router._PAGES", 3)
+    rivals = await Rivals(modern=modern).begin()
+    rivals.client.ask("list", "tools/list")
+    rivals.evil.say(response((await rivals.evil.taken("tools/list")).id, listing("look")))
+    for page in range(3):
+        came = await rivals.bank.taken("tools/list")
+        assert came.params.get("cursor") == (None if page == 0 else f"c{page}")
+        rivals.bank.say(response(came.id, {**listing(f"t{page}"), "nextCursor": f"c{page + 1}"}))
+    told = (await rivals.client.taken()).result or {}
+    assert [each["name"] for each in told["tools"]] == ["t0", "t1", "t2", "look"]
+    assert "nextCursor" not in told
+
+
+@either_era
+async def test_a_cancel_reaches_the_server_of_its_call_only(modern: bool) -> None:
+    rivals = await Rivals(modern=modern).begin()
+    await rivals.called(7, rivals.evil, "look")
+    await rivals.called(8, rivals.bank, "pay")
+    rivals.client.tell("notifications/cancelled", {"requestId": 7})
+    await rivals.evil.taken("notifications/cancelled")
+    assert not any(each.method == "notifications/cancelled" for each in rivals.bank.got)
+
+
+async def test_a_ping_is_answered_here_and_a_log_level_is_told_to_all() -> None:
+    rivals = await Rivals(modern=False).begin()
+    rivals.bank.got.clear()
+    rivals.client.ask(5, "ping")
+    assert (await rivals.client.taken()).result == {}
+    assert rivals.bank.got == []
+    rivals.client.ask(6, "logging/setLevel", {"level": "info"})
+    refusing, taking = [await each.taken("logging/setLevel") for each in (rivals.bank, rivals.evil)]
+    rivals.bank.say(error_response(refusing.id, -32601, "Method not found"))
+    rivals.evil.say(response(taking.id, {}))
+    assert (await rivals.client.taken()).body == {"jsonrpc": "2.0", "id": 6, "result": {}}
+    rivals.client.ask(7, "logging/setLevel", {"level": "info"})
+    for server in (rivals.bank, rivals.evil):
+        came = await server.taken("logging/setLevel")
+        server.say(error_response(came.id, -32601, f"not at {server.source.upstream.name}"))
+    refused = await rivals.client.taken()
+    assert (refused.id, refused.body["error"]["message"]) == (7, "not at my notes")
+
+
+class Unwilling(WireServer):
+    """A server that greets nobody."""
+
+    def hello(self, message: Message) -> Message | None:
+        hello = super().hello(message)
+        return None if hello is None else error_response(message.id, -32000, "Go away")
+
+
+@either_era
+@pytest.mark.parametrize("unwilling", [1, 2])
+async def test_who_does_not_greet_is_left_out_unless_nobody_greets(modern: bool, unwilling: int) -> None:
+    servers = [Unwilling(modern=modern), (Unwilling if unwilling == 2 else WireServer)(modern=modern)]
+    servers[1].source = Source(Upstream("second", ("second",)))
+    links = {"first": EraLink(servers[0]), "second": EraLink(servers[1])}
+    client = WireClient(modern=modern, behind=modern, link=ServerRouter(links))
+    if unwilling == 1:
+        await client.begin()
+        return
+    with pytest.raises(AssertionError):
+        await client.begin()
+    assert client.got == []

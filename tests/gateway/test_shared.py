@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import time
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import httpx2
 import pytest
-from tests.gateway.teams import Browser, handles, questions, team
+from tests.gateway.notes import make_notes
+from tests.gateway.peers import MemoryLink
+from tests.gateway.teams import Browser, Team, handles, questions, team
 from tests.gateway.test_holding import ended, ticket_in
-from tests.server.peers import REVISIONS, text_of
+from tests.server.peers import REVISIONS, Person, accept, free_port, text_of
 
-from handraise.desks import Decision
+from handraise.desks import Decision, Queue
 from handraise.errors import SetupError
+from handraise.gateway.client_desk import load_habits
+from handraise.gateway.eras import EraLink
 from handraise.gateway.http.admission import require_loopback
-from handraise.gateway.serve_shared import Sharing
+from handraise.gateway.links import Link
+from handraise.gateway.options import Options
+from handraise.gateway.people import PeopleFile
+from handraise.gateway.serve_shared import Sharing, serve_shared
+from handraise.gateway.servers import ServerSet
+from handraise.gateway.state import habits_file
 from handraise.ledger import Ledger
 from handraise.questions import Accepted, Declined
 from handraise.revisions import Revision
@@ -202,17 +213,6 @@ async def test_a_link_works_once_for_ten_minutes_and_not_from_before_the_start(t
             await browser.aclose()
 
 
-def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    from handraise.gateway.people import PeopleFile
-
-    people = PeopleFile(tmp_path / "people.json")
-    token = people.add("ann")
-    assert token not in (tmp_path / "people.json").read_text()
-    (tmp_path / "people.json").chmod(0o644)
-    with pytest.raises(SetupError, match="chmod 600"):
-        people.add("bob")
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::"])
 def test_without_people_only_this_computer_is_served(host: str) -> None:
     with pytest.raises(SetupError, match="--people"):
@@ -282,3 +282,35 @@ async def test_one_person_follows_the_desk_with_a_few_pages_only(
         for each in following:
             each.cancel()
         await asyncio.gather(*following, return_exceptions=True)
+
+
+@pytest.mark.shows("W3c")
+async def test_what_clients_were_seen_doing_is_kept_when_the_gateway_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Notes(ServerSet):
+        async def connect(self, accounts: object = None, person: object = None) -> Link:
+            link = MemoryLink(make_notes())
+            await link.open()
+            return EraLink(link)
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    people, ready = PeopleFile(tmp_path / "people.json"), asyncio.Event()
+    port, token = free_port(), people.add("ann")
+    sharing = Sharing(f"http://127.0.0.1:{port}", people)
+    async with asyncio.timeout(60):
+        serving = asyncio.ensure_future(
+            serve_shared(
+                Notes(), Options(hold=30, too_fast=0), "127.0.0.1", port, sharing, lambda _: ready.set()
+            )
+        )
+        await ready.wait()
+        client = Team(sharing.public_url, Queue(), people).client(
+            Revision.NOVEMBER_2025, token, Person(accept(answer="b"), accept(answer="short"))
+        )
+        async with client as connected:
+            await connected.call_tool("rename", {"title": "a"})
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await serving == 0
+    (seen,) = load_habits(habits_file(os.environ)).values()
+    assert (seen.answered, seen.last) == (2, "answered")

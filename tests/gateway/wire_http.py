@@ -84,9 +84,9 @@ class HttpWireClient(WireClient):
 
     def connect(self, server: HttpWireServer, url: str, http: httpx2.AsyncClient) -> None:
         self.server = server
-        self._url = url
+        self.url = url
         self._http = http
-        self._session: str | None = None
+        self.session: str | None = None
         self._posting: dict[Id, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -107,10 +107,10 @@ class HttpWireClient(WireClient):
         return task
 
     async def _exchange(self, method: str, message: Message | None) -> None:
-        headers = headers_for(message, {}, self._session, MODERN if self.modern else self.legacy, {})
+        headers = headers_for(message, {}, self.session, MODERN if self.modern else self.legacy, {})
         content = None if message is None else message.raw
-        async with self._http.stream(method, self._url, content=content, headers=headers) as answer:
-            self._session = answer.headers.get("mcp-session-id", self._session)
+        async with self._http.stream(method, self.url, content=content, headers=headers) as answer:
+            self.session = answer.headers.get("mcp-session-id", self.session)
             if answer.headers.get("content-type") != "text/event-stream":
                 if body := await answer.aread():
                     self.got.append(parse_message(body))

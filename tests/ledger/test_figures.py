@@ -21,7 +21,7 @@ from handraise.ledger import (
     RequestRecord,
 )
 from handraise.ledger.events import EventKind, Principal
-from handraise.ledger.figures import OUTCOMES, AskedQuestion, figures_of, pressure_of, questions_of
+from handraise.ledger.figures import OUTCOMES, SPANS, AskedQuestion, figures_of, pressure_of, questions_of
 from handraise.ledger.report import timeline_of
 
 ABOUT = EventContext(SERVERS[0][0], PEOPLE[0], RequestRecord("tools/call", "notes_delete"), "form")
@@ -195,3 +195,23 @@ def test_a_burst_stands_out_and_the_same_number_over_days_does_not() -> None:
     assert pressure_of(questions_of(burst))[0].busiest_hour == 40
     assert pressure_of(questions_of(burst))[0].signs
     assert not pressure_of(questions_of(calm))[0].signs
+
+
+@pytest.mark.parametrize(
+    ("seconds", "typical", "slow"), [((), None, None), ((4,), 4, 4), (tuple(range(1, 20)), 10, 18)]
+)
+def test_nine_of_ten_were_faster_than_what_is_called_slow(
+    seconds: tuple[int, ...], typical: float | None, slow: float | None
+) -> None:
+    asked = [one(*decided(f"q{n}", "accept", n, latency=n * 1000)) for n in seconds]
+    thinking = figures_of(asked).thinking
+    told = [each and each / 1000 for each in (thinking.typical, thinking.slow)]
+    assert told == [typical, slow]
+    assert sum(thinking.counts) == len(seconds)
+
+
+def test_a_time_belongs_to_the_span_that_begins_with_it() -> None:
+    for at, (_, end) in enumerate(SPANS[:-1]):
+        for latency, place in ((int(end) - 1, at), (int(end), at + 1)):
+            counts = figures_of([one(*decided("q", "accept", 0, latency=latency))]).thinking.counts
+            assert counts[place] == 1, latency

@@ -18,13 +18,14 @@ from pathlib import Path
 import pytest
 from tests.ledger.examples import ABOUT, a_trail, fill
 
-from handraise.calls.ledger_tables import EventColumns, StoredContent
+from handraise.calls.ledger_tables import EventColumns, LedgerPlace, StoredContent
 from handraise.errors import LedgerError, SetupError, StoreError
 from handraise.ledger import Ledger, Principal
-from handraise.ledger.proof import Note, Tree, leaf_data, leaf_hash, parse_notes
+from handraise.ledger.proof import LedgerKeys, Note, Tree, leaf_data, leaf_hash, parse_notes
 from handraise.ledger.trail import decrypt_content
-from handraise.ledger.verify import LedgerVerdict, VerificationReport
+from handraise.ledger.verify import LedgerVerdict, Verification, VerificationReport
 
+A_ROW = EventColumns(b"{}", "q", 0, "w", "n", "", b"no code of any key")
 COLUMNS = "body, question, open, writer, name, kept, mac"
 
 
@@ -751,3 +752,57 @@ async def test_everything_can_be_too_old(ledger: Ledger) -> None:
     await fill(ledger, 1)
     await ledger.place()
     assert (await ledger.verify()).verdict is LedgerVerdict.SOUND
+
+
+@pytest.mark.shows("G4")
+@pytest.mark.parametrize(
+    ("number", "found"),
+    [
+        (1, []),
+        (None, []),
+        (2, [2, 3]),
+        (7, [7, 8]),
+    ],
+)
+def test_a_gap_before_events_that_wait_for_their_place_is_found(number: int | None, found: list[int]) -> None:
+    verification = Verification(None)
+    assert verification.read_unplaced(LedgerPlace(number, None, A_ROW, waits=True)) == []
+    following = None if number is None else number + 1
+    verification.read_unplaced(LedgerPlace(following, None, A_ROW, waits=True))
+    report = verification.end(0)
+    assert report.waiting == 2
+    gaps = [f"A record before record {each} was removed." for each in found]
+    assert [each for *_, each in told(report) if "A record before" in each] == gaps
+
+
+@pytest.mark.shows("G4")
+def test_an_event_without_a_place_that_does_not_wait_for_one_or_has_no_authentic_code_was_added() -> None:
+    for keys, place, sentence in (
+        (None, LedgerPlace(3, None, A_ROW), "Record 3 was added."),
+        (None, LedgerPlace(None, None, A_ROW), "A record was added."),
+        (None, LedgerPlace(3, None, None, waits=True), "Record 3 was added."),
+        (
+            LedgerKeys(b"k" * 32),
+            LedgerPlace(3, None, A_ROW, waits=True),
+            "Record 3, which waits for its place, was changed or added.",
+        ),
+    ):
+        verification = Verification(keys)
+        assert verification.read_unplaced(place) == []
+        report = verification.end(0)
+        assert report.waiting == 0
+        assert ("added", place.number, sentence) in told(report)
+
+
+def test_what_is_about_no_single_record_is_told_first() -> None:
+    verification = Verification(None)
+    for number in (10, 2, 1):
+        verification.read_unplaced(LedgerPlace(number, None, A_ROW))
+    report = verification.unreadable("what follows is damaged")
+    assert [each.sentence for each in report.findings] == [
+        "What follows is damaged.",
+        "Record 1 was added.",
+        "Record 2 was added.",
+        "Record 10 was added.",
+    ]
+    assert (report.verdict, report.proven) == (LedgerVerdict.BROKEN, 0)

@@ -79,3 +79,17 @@ def test_folding_twice_changes_nothing_more_for_the_reader(text: str) -> None:
 @given(st.text(max_size=80))
 def test_a_word_is_not_its_own_lookalike(word: str) -> None:
     assert word.casefold() not in list(lookalikes(word))
+
+
+@pytest.mark.parametrize(
+    ("letter", "plain"),
+    [
+        *(("Ḁ", "A"), ("ỹ", "y"), ("ἀ", "α"), ("ῼ", "Ω")),  # the ends of two blocks of letters with marks
+        *(("é", "e"), ("й", "и"), ("ۓ", "ے")),
+        *(("ƀ", "b"), ("Ɓ", "B"), ("ɏ", "y"), ("ƈ", "c")),  # a stroke or a hook is part of these
+        *(("\u0300", ""), ("\u036f", ""), ("\u20d0", ""), ("\u20ff", ""), ("\u1ab0", ""), ("\ufe2f", "")),
+        *(("가", "가"), ("か", "か"), ("ø", "o")),
+    ],
+)
+def test_a_letter_with_marks_is_folded_to_the_plain_one(letter: str, plain: str) -> None:
+    assert fold(letter) == plain

@@ -462,6 +462,32 @@ def test_digits_that_several_fields_ask_for_together_are_found() -> None:
     assert not judge_form("The result of the match", Form.by_hand(*halves))
 
 
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("message", "sizes", "kind"),
+    [
+        ("Something arrived", (3, 3), "otp"),
+        ("Something arrived", (2, 2, 2), "otp"),
+        ("Something arrived", (4, 4), "otp"),
+        ("For the cash machine", (2, 2), "pin"),
+        ("For the cash machine", (1, 1, 1, 1), "pin"),
+        ("On the back of the card", (1, 1, 1), "cvv"),
+        ("Something arrived", (2, 3), None),
+        ("Something arrived", (3, 3, 3), None),
+        ("For the cash machine", (3, 3), None),
+        ("The result of the match", (1, 1), None),
+    ],
+)
+def test_digits_of_several_fields_are_added_up(
+    message: str, sizes: tuple[int, ...], kind: str | None
+) -> None:
+    """Words that name no secret: only the digits together with them give it away."""
+    fields = [Text(f"part{at}", pattern=rf"^\d{{{size}}}$") for at, size in enumerate(sizes)]
+    found = judge_form(message, Form.by_hand(*fields))
+    assert {each.kind for each in found} == ({kind} if kind else set())
+    assert len(found) == (len(fields) if kind else 0)
+
+
 def test_a_pin_code_in_india_and_a_count_of_passwords_are_harmless() -> None:
     postal = Form.by_hand(Text("pincode", title="PIN code", pattern="^[1-9][0-9]{5}$"))
     assert not judge_form("Where do we deliver?", postal)

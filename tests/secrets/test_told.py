@@ -54,3 +54,12 @@ def test_a_sentence_that_gives_a_secret_away_is_found(kind: str, text: str) -> N
 @pytest.mark.parametrize("text", HARMLESS)
 def test_a_sentence_that_only_speaks_of_one_raises_no_alarm(text: str) -> None:
     assert scan_answer({"note": text}) == ()
+
+
+@pytest.mark.shows("S4")
+@pytest.mark.parametrize("kind", ["passphrase", "password"])
+def test_four_words_in_a_row_that_no_sentence_needs_are_a_secret_and_three_are_none(kind: str) -> None:
+    (found,) = scan_answer({"note": f"{kind}: wobble frumious plumtree zebras"})
+    assert (found.kind, found.words) == (kind, (f"words follow the word {kind!r}",))
+    assert scan_answer({"note": f"{kind}: wobble frumious plumtree"}) == ()
+    assert scan_answer({"note": f"{kind}: the frumious plumtree is"}) == ()

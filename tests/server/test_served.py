@@ -22,7 +22,8 @@ from tests.server.rounds import accepted, by_hand, sign_in
 from tests.waiting import until
 
 from handraise import Handraise, ask
-from handraise.errors import FormError, UsageError
+from handraise.errors import FormError, Stale, UsageError
+from handraise.guards.consent import end_with
 from handraise.revisions import Revision
 
 MINE: ContextVar[str] = ContextVar("mine", default="nothing")
@@ -277,3 +278,18 @@ async def test_a_mistake_in_a_prompt_is_a_protocol_error(revision: Revision) -> 
             await client.get_prompt("introduce")
     assert refused.value.error.message == FormError.public
     assert refused.value.error.data == {"reason": "form"}
+
+
+async def test_nothing_runs_after_the_call_was_ended_for_a_guard(revision: Revision) -> None:
+    server, ran = Handraise().install(MCPServer("ended")), list[str]()
+
+    @server.tool()
+    async def work() -> str:
+        end_with(Stale("the notes changed"))
+        ran.append("after")
+        return "done"
+
+    async with connect(server, revision, Person()) as client:
+        result = await client.call_tool("work")
+    assert (result.is_error, ran) == (True, [])
+    assert "This changed while the person was deciding." in text_of(result)

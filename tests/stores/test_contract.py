@@ -18,6 +18,7 @@ from handraise.stores import MemoryStore, SqliteStore
 from handraise.stores.memory import MemoryLedger
 from handraise.stores.postgres import PostgresStore
 from handraise.testing import LedgerContract, SecretsContract, StoreContract, TicketsContract
+from handraise.testing.part_contracts import ANSWERED, CHARGED, LONG_AFTER, a_round
 from handraise.vault import SecretTable
 
 
@@ -93,3 +94,26 @@ async def test_every_change_to_a_ledger_in_memory_is_found(change: Callable[[Mem
     change(store.ledger)
     assert (await ledger.verify()).verdict is LedgerVerdict.BROKEN
     await ledger.store.aclose()
+
+
+async def test_what_was_pruned_leaves_nothing_in_memory() -> None:
+    store = MemoryStore()
+    for token, number in (("hr1.first", 1), ("hr1.second", 2)):
+        await store.open_round(a_round(token, number=number)._replace(journal=(CHARGED,)))
+    await store.append(a_round().call_id, [ANSWERED])
+    before = {name for name, value in vars(store).items() if isinstance(value, dict) and value}
+    assert before == {"_rows", "_tokens", "_journals"}
+    assert await store.prune(LONG_AFTER) == 2
+    assert not any(value for value in vars(store).values() if isinstance(value, dict))
+    await store.aclose()
+
+
+async def test_the_journal_stays_as_long_as_one_of_its_rounds() -> None:
+    store = MemoryStore()
+    await store.open_round(a_round())
+    later = a_round("hr1.second", number=2)._replace(journal=(CHARGED,), deadline=LONG_AFTER)
+    await store.open_round(later)
+    assert await store.prune(LONG_AFTER - 1) == 1
+    assert await store.find_round("hr1.first") is None
+    assert await store.find_round("hr1.second") == later
+    await store.aclose()

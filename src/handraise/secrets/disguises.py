@@ -278,7 +278,7 @@ def _long_secrets() -> tuple[str, ...]:
     words = {
         phrase.rstrip("*")
         for phrase, entry in known.phrases.items()
-        if " " not in phrase and phrase.isascii()
+        if phrase.isascii()
         for sense in entry.senses
         if sense.strength == "strong" and sense.kind in _MISSPELT
     }

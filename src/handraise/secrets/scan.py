@@ -244,9 +244,9 @@ def holds_url_password(text: str) -> bool:
 
 
 def _any_real(pattern: str, text: str) -> bool:
+    """Whether a value of the pattern, which stands in a group in each of its alternatives, is no placeholder."""
     return any(
-        is_real(next((group for group in found.groups() if group), found[0]))
-        for found in re.finditer(pattern, text)
+        is_real(next(group for group in found.groups() if group)) for found in re.finditer(pattern, text)
     )
 
 

@@ -424,3 +424,14 @@ async def test_a_date_is_written_and_stepped_as_the_person_writes_it() -> None:
         await here.sees("01.08.2026")
         await here.press("f5")
         assert (await here.decision()).answer == Accepted({"day": "2026-08-01"})
+
+
+@pytest.mark.shows("D10")
+async def test_what_is_wrong_is_in_sight_under_a_field_on_the_last_line_too() -> None:
+    fields = [
+        Integer(f"f{at}", title=f"Number {at}", required=False, maximum=9, description="Why this is asked.")
+        for at in range(4)
+    ]
+    async with sitting(form_question(form=Form.by_hand(*fields)), size=(80, 21)) as here:
+        await here.press("tab", "tab", "tab", "1", "0")
+        await here.sees("Number 3", "✗ Enter a whole number, at most 9.")

@@ -13,7 +13,16 @@ from tests.gateway.clients.samples import GOOSE, MCP_SERVERS, SAMPLES, VS_CODE, 
 
 from handraise.errors import SetupError
 from handraise.gateway.clients import rewriting
-from handraise.gateway.clients.rewriting import Plan, inner_of, own_command, plan, servers_in
+from handraise.gateway.clients.rewriting import (
+    Plan,
+    command_of,
+    gateway_words,
+    inner_of,
+    own_command,
+    plan,
+    servers_in,
+    through,
+)
 from handraise.gateway.clients.table import CLIENTS
 
 GATEWAY = ["/opt/hand raise/bin/handraise"]
@@ -243,3 +252,52 @@ def test_what_a_client_keeps_for_one_folder_is_rewritten_there(tmp_path: Path) -
 def test_our_own_command_is_named_with_its_full_path() -> None:
     (command,) = own_command()
     assert Path(command).is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("words", "after"),
+    [
+        (["/opt/handraise", "gateway", "--hold", "7", "--", "x"], ["--hold", "7", "--", "x"]),
+        (["C:\\\\bin\\\\handraise.exe", "gateway", "--url", "u"], ["--url", "u"]),
+        (["uvx", "--from", "handraise[all]", "handraise", "gateway", "--", "x"], None),  # too far behind
+        (["uvx", "handraise", "gateway", "--", "x"], ["--", "x"]),
+        (["python", "-m", "handraise", "gateway", "x"], ["x"]),
+        (["other", "gateway", "--", "x"], None),
+        (["handraise", "call", "--", "gateway"], None),
+        (["gateway"], None),
+        ([], None),
+    ],
+)
+def test_what_a_gateway_of_ours_is_started_with_is_read(words: list[str], after: list[str] | None) -> None:
+    entry = {"command": words[0] if words else "", "args": words[1:]}
+    assert gateway_words(CLIENTS["gemini-cli"], entry) == after
+
+
+@pytest.mark.parametrize(
+    ("given", "behind"),
+    [
+        (["--hold", "7", "--", "x", "--", "y"], ["x", "--", "y"]),
+        (["--url", "u"], "u"),
+        (["--url"], None),
+        ([], None),
+    ],
+)
+def test_what_is_behind_the_gateway_is_read(given: list[str], behind: list[str] | str | None) -> None:
+    entry = {"command": "handraise", "args": ["gateway", *given]}
+    assert through(CLIENTS["gemini-cli"], entry) == behind
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        [],
+        {},
+        {"command": ""},
+        {"command": 7},
+        {"command": "x", "args": "y"},
+        {"command": "x", "args": [7]},
+    ],
+)
+def test_an_entry_without_a_command_starts_nothing(entry: Any) -> None:
+    assert command_of(CLIENTS["gemini-cli"], entry) is None

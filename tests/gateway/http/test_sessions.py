@@ -10,7 +10,13 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.gateway.teams import Browser, Team, questions, team
+from tests.gateway.test_passing import CALL
 from tests.gateway.test_shared import HELLO, LIST
+from tests.gateway.wire_http import over_http
+
+from handraise.gateway.http.server import HEADER_MISMATCH
+from handraise.gateway.messages import INVALID_REQUEST, SERVER_FAULT, Message, request, response
+from handraise.gateway.peers import MODERN
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
 
@@ -155,3 +161,72 @@ async def test_a_session_with_a_call_under_way_is_not_over(
         assert shared.queue.waiting() == (waiting,)
         assert await works(shared, ann, old)
         calling.cancel()
+
+
+async def test_a_response_that_cannot_be_read_ends_the_request_of_its_own_session_only() -> None:
+    async with over_http(modern=False, behind=False) as client:
+        client.ask(7, "tools/call", CALL)
+        await client.server.taken("tools/call")
+        client.server.say(request(99, "roots/list", {}))
+        asked = await client.taken("roots/list")
+        unreadable = Message({"jsonrpc": "1.0", "id": asked.id, "result": {"roots": []}})
+        own, client.session = client.session, "somebody else's"
+        client.say(unreadable)
+        assert (await client.taken()).body["error"]["code"] == INVALID_REQUEST
+        assert not any(each.method is None for each in client.server.got)
+        client.session = own
+        client.say(unreadable)
+        assert (await client.taken()).id is None
+        told = await client.server.taken()
+        assert (told.id, told.body["error"]["code"]) == (99, SERVER_FAULT)
+
+
+async def test_a_session_is_for_its_own_person_and_whoever_has_none_is_told_to_begin_one(
+    tmp_path: Path,
+) -> None:
+    async with team(tmp_path) as shared, httpx2.AsyncClient(base_url=shared.url) as http:
+        tokens = {name: shared.people.add(name) for name in ("ann", "bob")}
+        hers = await begin(shared, tokens["ann"])
+
+        async def status(method: str, who: str, session: str | None) -> int:
+            headers = {"authorization": f"Bearer {tokens[who]}"}
+            headers |= {} if session is None else {"mcp-session-id": session}
+            body = LIST if method == "POST" else None
+            async with http.stream(method, "/mcp", headers=headers, json=body) as answer:
+                return answer.status_code
+
+        for method, without in (("POST", 400), ("GET", 405), ("DELETE", 404)):
+            assert await status(method, "bob", hers) == 404
+            assert await status(method, "ann", "no such session") == 404
+            assert await status(method, "ann", None) == without
+        assert await status("PUT", "ann", hers) == 405
+        async with following(shared, tokens["ann"], [hers]):
+            assert await status("GET", "ann", hers) == 409, "one stream is enough"
+        assert await works(shared, tokens["ann"], hers)
+        assert await status("DELETE", "ann", hers) == 200
+        assert not await works(shared, tokens["ann"], hers)
+
+
+async def test_what_cannot_be_read_is_refused_with_a_reason_and_no_session_ends(tmp_path: Path) -> None:
+    async with team(tmp_path) as shared, httpx2.AsyncClient(base_url=shared.url) as http:
+        token = shared.people.add("ann")
+        session = await begin(shared, token)
+        headers = {"authorization": f"Bearer {token}", "mcp-session-id": session}
+        for body in (b"", b"{", b"[]", b'{"jsonrpc": "1.0", "id": 5, "result": {}}'):
+            refused = await http.post("/mcp", content=body, headers=headers)
+            assert refused.status_code == 400
+            assert "not passed on" in refused.json()["error"]["message"]
+        assert await works(shared, token, session)
+
+
+async def test_a_modern_request_whose_headers_say_something_else_is_refused() -> None:
+    async with over_http(modern=True, behind=True) as client:
+        call = client.ask(7, "tools/call", CALL)
+        came = await client.server.taken("tools/call")
+        client.server.say(response(came.id, {"resultType": "complete", "content": []}))
+        assert (await client.taken()).id == 7
+        async with httpx2.AsyncClient() as http:
+            headers = {"mcp-protocol-version": MODERN, "mcp-method": "tools/list", "mcp-name": "work"}
+            refused = await http.post(client.url, content=call.raw, headers=headers)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, HEADER_MISMATCH)
+        assert client.server.got == []

@@ -38,6 +38,8 @@ class Authority:
     signs_with: ECKey = field(default_factory=lambda: KEY)
     lifetime: int = 3600
     is_down: bool = False
+    refuses: dict[str, Any] | None = None
+    """What it says instead of giving a token, or of taking one back."""
     agrees_at_once: bool = False
     """Whether its authorize address sends people straight back, instead of being no page at all."""
     codes: dict[str, tuple[dict[str, str], str]] = field(default_factory=dict)
@@ -104,6 +106,8 @@ class Authority:
         self.requests.append((dict(request.headers), body))
         if self.is_down:
             return Response("<h1>Down</h1>", 503)
+        if self.refuses is not None:
+            return JSONResponse(self.refuses, 400)
         form = dict(parse_qsl(body))
         if form["grant_type"] == "refresh_token":
             if form["refresh_token"] not in self.refresh_tokens:
@@ -133,6 +137,8 @@ class Authority:
 
     async def _revoke(self, request: Request) -> Response:
         await self._receive(request)
+        if self.refuses is not None:
+            return JSONResponse(self.refuses, 400)
         self.revoked.append(dict(parse_qsl((await request.body()).decode()))["token"])
         return Response()
 

@@ -19,7 +19,8 @@ from handraise.errors import AccountError, SetupError
 from handraise.pages import Pages
 from handraise.pages.oauth import Account, Endpoints, FromVariable
 from handraise.pages.oauth.account import dump_grant, revoke_stored_grant
-from handraise.pages.oauth.authorization import Grant
+from handraise.pages.oauth.authorization import Grant, renew, revoke
+from handraise.pages.oauth.discovery import find_server
 from handraise.this_user import local_person
 from handraise.vault import KeyFile, Secret, Vault
 from handraise.vault.keys import new_key
@@ -180,3 +181,32 @@ async def test_without_the_client_secret_the_author_is_told_how_to_revoke(author
 async def test_no_client_secret_is_kept_with_a_token(authority: Authority) -> None:
     kept = dump_grant(account(authority, client_secret="client-secret-77"), grant(authority))
     assert "client-secret-77" not in str(kept)
+
+
+@pytest.mark.shows("L8")
+@pytest.mark.parametrize(
+    ("refuses", "reason"),
+    [
+        (
+            {"error": "invalid_client", "error_description": "refresh-1 is wrong"},
+            "'invalid_client', status 400",
+        ),
+        ({"error": "x" * 100}, f"'{'x' * 60}', status 400"),
+        ({}, "'no reason', status 400"),
+    ],
+    ids=["described", "long", "none"],
+)
+async def test_why_a_service_refuses_is_told_without_what_was_sent(
+    authority: Authority, refuses: dict[str, Any], reason: str
+) -> None:
+    authority.refuses = refuses
+    place = account(authority)
+    server = await find_server(place.registration)
+    for attempt, told in (
+        (revoke(place.registration, server, grant(authority)), f"revoking was refused: {reason}"),
+        (renew(place.registration, server, grant(authority)), f"no token: {reason}"),
+    ):
+        with pytest.raises(AccountError) as refused:
+            await attempt
+        assert str(refused.value) == told
+    assert authority.revoked == []
