@@ -7,7 +7,7 @@ The first call runs the tests of every package once and keeps which test runs wh
 source, one place at a time, and takes each change back, because some tests start programs that know no other place. Of
 the tests of its package, those that run the changed line run: first the nearest, then the others. A change is noticed
 when a test fails or the tests do not end. The last lines are a table by package. Call it again with the same file of
-results: it goes on where it ended. Leave the tree alone meanwhile, or use a worktree.
+results: it goes on where it ended. Commit nothing from this tree meanwhile: it would be a broken line. Use a worktree.
 """
 
 from __future__ import annotations
@@ -278,6 +278,10 @@ def main() -> None:
     if given.map:
         make_map()
         return
+    if subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], cwd=ROOT, check=False).returncode:
+        sys.exit(
+            "src has changes that are not committed; commit them first, so that no broken line gets lost among them"
+        )
     picked = [
         each for each in chosen(given.count, given.seed) if not given.only or each.package in given.only
     ]
