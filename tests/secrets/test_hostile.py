@@ -47,7 +47,6 @@ FORMS_ONLY: tuple[Half, ...] = (
     "strangers2",
     "strangers3",
     "strangers7",
-    "probes2",
 )
 FORMS = tuple(BARS)
 MISSED: dict[Half, float] = {"strangers8_held": 0.095}
