@@ -35,9 +35,8 @@ def put_in_one_piece(text: str) -> Iterator[str]:
         after = signed[begins.end() :]
         first = re.match(r"\S*", after)
         together = re.sub(_SIGNS, "", first[0] if first else "")
-        if re.search(r"\d", together) and (
-            begins[0].isupper() or re.search(r"[a-z][A-Z]|[A-Z][a-z]", together)
-        ):
+        mixed = re.search(r"\d", together) and re.search(r"[a-z][A-Z]|[A-Z][a-z]", together)
+        if mixed or begins[0].isupper():
             yield begins[0] + together
         pieces = [chunk.strip("_-") for chunk in re.split(r"[\s…|+,;:()\"']+", after)]
         yield begins[0] + "".join(chunk for chunk in pieces if re.fullmatch(_PIECE, chunk))

@@ -171,7 +171,7 @@ _SENT_CODE: Final = (
     r"[^\d\n]{0,20}(?<!to )(?<!at )\b\d{3}[ -]?\d{3}(?![ -]?\d|\w)"
 )
 """Google's, and six digits after a text message or an authenticator."""
-_ESCAPED_BREAK: Final = r"(?<!\\)\\r?\\?n(?![a-z]{3})|\\n(?=user|login|password)"
+_ESCAPED_BREAK: Final = r"(?<!\\)\\(?:r\\)?n(?![a-z]{3})|\\n(?=user|login|password)"
 _DOTS: Final = str.maketrans(dict.fromkeys("·•‧∙⋅", "."))
 """Dots that people write between the groups of a number."""
 
