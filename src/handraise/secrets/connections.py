@@ -36,9 +36,9 @@ _COMMANDS: Final = (
     r"\bredis-cli\b.{0,200}\s(?:-a|--pass)[ =]?['\"]?(\S{3,60})"
     r"|\b(?:requirepass|masterauth)\s{1,3}(\S{6,100})|\bAUTH (?=\S*\d)([A-Za-z0-9]{12,100})(?!\S)",
     r"\bopenssl\b.{0,160}\s(?:-k|-K|-pass(?:in|out|word)?(?: pass:)?)\s?['\"]?(?!pass:)("
-    r"[^\s'\"]{4,80})|\bpass:([^\s'\"]{4,80})",
+    r"[^\s'\"]{4,80})|-pass(?:in|out)? pass:([^\s'\"]{4,80})",
     r"\s--?(?:(?:http-|ftp-|proxy-|db-|admin-|root-|user-)?pass(?:word|wd|phrase)?|(?:src|dest)?"
-    r"(?:store|key)pass)[ =]"
+    r"(?:store|key)pass)(?:=| (?=\S*[\d!$%&?#]))"
     r"['\"]?([^\s'\"-][^\s'\"]{2,100})",
     r"--from-literal=['\"]?[\w.-]{0,40}(?i:pass|secret|token|key|pwd)[\w.-]{0,20}=([^\s'\"]{3,100})",
     r"_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\"auth\"\s{0,3}:\s{0,3}\"([A-Za-z0-9+/]{16,}={0,2})\"",
@@ -48,7 +48,10 @@ _COMMANDS: Final = (
     r" (?=\S*\d)(\S{4,100})",
 )
 """Commands that take a password, and files that keep one."""
-_FILE_LINES: Final = r"(?<!\S)[\w.*-]{1,60}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:([^\s:]{4,100})(?!\S)"
+_FILE_LINES: Final = (
+    r"(?<!\S)[\w.*-]{1,60}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}"
+    r":(?=\S*[G-Zg-z!$%&?#])([^\s:]{4,100})(?!\S)"
+)
 """A line of `.pgpass`."""
 _HASHED: Final = (
     r"(?<![\w:])[\w.-]{1,40}:(?:\$(?:apr1|1|2[abxy]|5|6|7|y|argon2\w{1,2})\$[^\s$]\S{7,200}"
@@ -57,7 +60,7 @@ _HASHED: Final = (
 )
 """Lines of `.htpasswd` and `/etc/shadow`, and settings of a router. What they keep can be guessed from."""
 _MARKED: Final = (
-    r"(?i)<(?:\w{1,20}:)?(?:\w{0,20}password|pwd|passwd|passphrase|secret|api_?key|token)>([^<\s]{4,200})</"
+    r"(?i)<(?:\w{1,20}:)?(?:\w{0,20}password|pwd|passwd|passphrase|secret|api_?key|token)>(?=[^<]*[\d!$%&#])([^<\s]{4,200})</"
     r"|[\"'](?:pass(?:word|wd|phrase)?|pwd|client_?secret|secret|shared_secret"
     r"|totp_secret)[\"']\s{0,3}:\s{0,3}"
     r"[\"'](?=[^\"']{0,60}\d)([^\"'\s]{4,300})[\"']"
@@ -86,7 +89,8 @@ _USER_AND_ANOTHER: Final = (
     r"[^\s/|:]{6,40})"
     r"|\A(?:root|admin(?:istrator)?|sa|postgres|guest|pi)[/:|]((?=\S*\d)(?=\S*[A-Za-z])[^\s/|:.]{5,40})\Z"
     r"|[\w.+-]{1,60}@[\w.-]{3,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])[^\s/|]{6,40})"
-    r"|[\w.+-]{1,60}@[\w.-]{3,60}\s?[:;]\s?((?=\S*\d)[^\W\d_][^\s/|:@]{5,40})(?!\S)"
+    r"|[\w.+-]{1,60}@[\w.-]{3,60}(?:\s?[:;]\s"
+    r"|[:;](?=\S*[!$%&?*#^~+=]))((?=\S*\d)[^\W\d_][^\s/|:@.]{5,40})(?!\S)"
     rf"|\b(?:{_SERVICES})\W{{1,3}}[\w.+-]{{1,60}}@[\w.-]{{3,60}},?\s((?=\S*\d)[^\W\d_][^\s/"
     rf"|:@]{{6,40}})(?=[\s.,]*\Z)"
     r"|\b(?:log ?in|tns\w{0,6}|oracle|conn(?:ect)?)\W[^\n]{0,20}?(?<![\w/])[\w$]{2,30}/((?=\S*\d)"

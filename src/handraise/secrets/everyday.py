@@ -1,5 +1,4 @@
-"""Secrets of every day that the words around them tell: locks, patterns to draw, codes that"
-" were sent, maiden names."""
+"""Secrets of every day that the words around them tell: locks, patterns, codes that were sent, maiden names."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ _DOOR: Final = (
     r"|schlüsselkasten"
     r"|porte|portail|immeuble|coffre|cadenas|interphone|entrée|digicode|alarme|casier"
     r"|puerta|portal|caja fuerte|candado|alarma|garaje|taquilla|cancello|portone|cassaforte|lucchetto"
-    r"|allarme|box"
+    r"|allarme"
     r"|porta|portão|cofre|cadeado|garagem|bramy|drzwi|furtki|domofonu|sejfu|alarmu|kłódki|klatki|garażu"
-    r"|deur|poort|kluis|slot|hek|dörren?|porten?|kassaskåpet?|døren?|pengeskab|låsen?|oven|portin"
+    r"|deur|poort|kluis|hek|dörren?|porten?|kassaskåpet?|døren?|pengeskab|låsen?|oven|portin"
     r"|hälyttimen|kassakaapin"
     r"|двер\w{1,3}|домофон\w{0,2}|ворот\w{0,2}|сейф\w{0,2}|подъезд\w{0,2}|сигнализаци\w{1,2}|замк\w{1,2}"
     r"|kapı\w{0,4}|kasa\w{0,3}|kapu|széf|riasztó|vrata|kapije|sefa?|dveř\w{1,3}|trezoru?|brány|ușă"
@@ -49,20 +48,23 @@ _LOCKS: Final = (
     r"(?i)\b(?:(?:turn |then )?(?:left|right|clockwise|anti-?clockwise|links|rechts|gauche|droite"
     r"|izquierda|derecha|destra"
     r"|sinistra)(?: to| auf| à| a)?\s\d{1,2}\W{1,3}(?:then |and )?){2,}",
+    r"(?i)\b(?:safe|dial|combination|lock|tresor|coffre)\b[^\n]{0,24}?"
+    r"(?:\b\d{1,2} (?:left|right|links|rechts)\W{1,3}){2,}",
     r"(?i)\b(?:garage|gate|alarm|door)\b\W{1,3}(?!(?:19|20)\d\d\b)(\d{4,6})(?:[#*]|,?\s(?:and"
     r"|then)\s(?:enter|ok|hash|star|pound))",
 )
 _DRAWN: Final = (
-    r"(?i)\b(?:pattern|swipe|draw|connect|unlock|muster|entsperrmuster|schéma|motif|patrón|schema"
-    r"|wzór|desenho|графический ключ)\b"
-    r"[^\d\n]{0,30}(?<![\d.])[1-9](?:(?:[ ,>→-]{1,3})[1-9]){3,8}(?![\w.]|[-,/]\d)",
+    r"(?i)(?:\bunlock|\block|\bphone|\btablet|\bscreen|\bswipe|\bdots|handy|entsperr|\A(?:my )?pattern|déverrouill"
+    r"|desbloque|odblok|графический)(?=[^\n]{0,80}?(?<![\d.])([1-9])(?:[ ,>→-]{1,3}(?!\1)[1-9]){3,8}(?![\w.]|[-,/]\d))"
+    r"[^\n]{0,40}?(?:pattern|swipe|\bdots|muster|schéma|patrón|wzór|desenho|графический|\d)",
     r"(?i)\b(?:draw|swipe|trace)\b[^\n.]{0,40}\b(?:lock ?screen|unlock|dots|phone)\b[^\n]{0,40}\b"
     r"(?:left|right|up|down|corner)\b",
 )
 _SENT: Final = (
-    r"(?i)\b(?:sent|texted|messaged|e-?mailed|gave|shows?|showing|says)\s(?:me\s)?(?:a code\W{1,3}"
-    r"|the code\W{1,3}|just now\W)?"
-    r"(?:\d{1,4}\W{1,5}no wait )?(?<!to )\d{3}[ -]?\d{3}(?![\w-]|[.,:/]\d)(?!\s[a-z]+s\b)",
+    r"(?i)\b(?:sent|texted|messaged|e-?mailed) me\s(?:(?:a|the) code\W{1,3}|just now\W)?\d{3}[ -]?\d{3}"
+    rf"{_NO_AMOUNT}(?!\s[a-z]+s\b)",
+    r"(?i)\b(?:okta|duo|authy|authenticator|verify|key ?fob|token)\b[^\d\n]{0,20}\b(?:gave|shows?|showing|says)\s"
+    rf"(?:me\s)?(?:\d{{1,4}}\W{{1,5}}no wait )?\d{{3}}[ -]?\d{{3}}{_NO_AMOUNT}(?!\s[a-z]+s\b)",
     r"(?i)\b(?:got|received|came|habe|reçu|recibí|ricevuto|recebi|dostał[ae]m|получил[аи]?)\b"
     r"[^\d\n.]{0,16}\d{3}[ -]?\d{3}\b"
     r"[^\d\n]{0,16}\b(?:by|via|per|par|por|as a|на|sms-?em|přes) ?(?:text|sms|txt|e-?mail|whatsapp|смс)",
@@ -73,7 +75,8 @@ _SENT: Final = (
     r"(?i)\bblik\w{0,3}\b[^\d\n]{0,16}\d{3} ?\d{3}\b",
 )
 _ANSWERED: Final = (
-    r"(?i)\b(?:m[ou]ther|m[ou]m)['’]?s maiden name\b,?(?:\s(?:is|was)|\s?[:=-])\s?\w{2,}",
+    r"(?i)\b(?:m[ou]ther|m[ou]m)['’]?s maiden name\b,?(?:\s(?:is|was)|\s?[:=-])\s?"
+    r"(?!(?:an?|the|not|no|required|asked|missing|optional|never|often|still|used|what|one|on|in|my)\b)\w{2,}",
     r"(?i)\b(?:mädchenname (?:meiner|der) mutter (?:ist|war|lautet)|nom de jeune fille de ma mère "
     r"(?:est|était|c'est)"
     r"|apellido de soltera de mi madre (?:es|era)|cognome da nubile di mia madre (?:è|era)|nome de"

@@ -61,7 +61,7 @@ def _without_blanks(text: str) -> Iterator[str]:
 def _parts(chunks: Iterable[str]) -> Iterator[str]:
     """The parts of a token, up to the next word of the sentence."""
     before = ["", ""]
-    for chunk in chunks:
+    for chunk in (chunk.rstrip(",;:)\"'") for chunk in chunks):
         is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 1
         in_groups = len(chunk) == len(before[-1]) == len(before[-2])
         if not re.fullmatch(_CHUNK, chunk) or (is_word and not in_groups):

@@ -68,14 +68,15 @@ _OTPAUTH: Final = (
     r"(?i)otpauth://[a-z]{4}/\S{0,200}[?&]secret=[A-Z2-7]{8,}|otpauth-migration://offline\?data=\S{20,}"
 )
 _COOKIE: Final = (
-    r"(?i)(?:\w{0,30}sess(?:ion)?(?:_?id|_?key|[0-9a-f]{32})?|sid|\w{0,20}auth(?!or)\w{0,20}|"
+    r"(?i)(?:\w{0,30}sess(?:ion)?(?:_?id|_?key|[0-9a-f]{32})?|sid|\w{0,20}auth(?:\w{0,20}(?:token|key|cookie|session|ticket))?|"
     r"(?:session|access|id)[-_.]token|jwt"
-    r"|remember_(?:token|me|web_\w{8,60})|cf_clearance|\bxs|\w{0,30}(?:security|signin|login"
+    r"|remember_(?:token|me|web_\w{8,60})|cf_clearance|\bxs|ESTSAUTH\w{0,12}|\w{0,30}(?:security|signin|login"
     r"|logged_in)\w{0,40}"
     r"|aspnetcore\.[\w.]{3,60})"
     r"\s{0,2}=\s{0,2}([A-Za-z0-9%._~+/-]{16,4000})"
     r"|\bsession(?:[ _-]?(?:id|key|token|cookie)|: ?)\W{1,3}(?:is )?([0-9a-f]{32,128}|[A-Za-z0-9]{32,128})\b"
-    r"|\b\w{0,12}cookie(?! ?(?:policy|banner|hash))\b[^\n=]{0,40}[:=\s]\s?([A-Za-z0-9%._~+/-]{32,4000})(?!\S)"
+    r"|\b\w{0,12}cookie(?! ?(?:policy|banner|hash))\b[^\n=]{0,40}[:=\s]\s?([A-Za-z0-9%_~+-]{32,4000})(?!\S)"
+    r"|\b\w{0,20}sess(?:ion)?\w{0,8}\b[^\n=]{0,12}\bvalue\W{1,3}([A-Za-z0-9%_~+-]{24,4000})(?!\S)"
 )
 _BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
 _FORTY: Final = r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_.-])"
@@ -93,7 +94,7 @@ _PRIVATE_HINT: Final = (
     r"|\b(?:solana|phantom|keypair)\b(?!.{0,30}(?:\btx|sign|trans|address))"
 )
 _WALLET_HINT: Final = (
-    r"(?i)\b(?:validator|deployer|burner|hot wallet|cold wallet|view[ _-]?key|hardhat|foundry|signer"
+    r"(?i)\b(?:validator|deployer|burner|hot wallet|cold wallet|view[ _-]?key|hardhat"
     r"|private|mini secret|seed)\b"
     r"|_PK\b|privat\w{0,3}[ -]?(?:key|schlüssel)|clé privée|clave privada|chiave privata|chave"
     r" privada|klucz prywatny|закрытый ключ"
@@ -148,10 +149,14 @@ _NAMED_KEY: Final = (
 _OTHER_KEY: Final = frozenset({
     "public", "publishable", "primary", "foreign", "cache", "partition", "sort", "idempotency", "product", "license",
     "licence", "issue", "object", "s3", "anon", "site", "index", "registry", "translation", "hash", "routing",
-    "message",
+    "message", "page", "next", "continuation", "cursor", "pagination", "resource", "version", "row", "item", "dedupe",
+    "correlation", "request", "trace", "gpg", "pgp", "ssh", "host", "device", "design", "sync", "resume", "composite",
 })  # fmt: skip
 """What stands before the word for a key that is no secret."""
-_UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_OPEN_VALUE: Final = (
+    r"(?i)pk[_-]|pub|phc_|sb_publishable|6L[a-z]|AAAA[BCE]3Nza|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+"""How keys begin that everybody may know, and what a number of a thing looks like."""
 _ADDRESS: Final = (
     r"(?i)https?://(?=\w*\d)([A-Za-z0-9_-]{30,100})@(?!o\d+\.)"
     r"|https?://\S{3,200}?/(?:\w{0,20}(?:reset|magic|confirm|invit\w{2,4}|activate|recover\w{0,3}"
@@ -340,10 +345,18 @@ def _holds_totp_secret(text: str) -> bool:
         return True
     if re.search(_TOTP_HINT, text) is None:
         return False
-    if re.search(_SETUP_KEY, text):
+    if any(len(re.findall(r"[A-Za-z]*\d\w*", found[0])) > 1 for found in re.finditer(_SETUP_KEY, text)):
         return True
     named = re.search(r"(?i)\b(?:key|secret|seed)\b", text) is not None
-    return any(named or re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text))
+    return any(
+        re.search("[2-7]", found[0]) or (named and _is_mixed_up(found[0]))
+        for found in re.finditer(_BASE32, text)
+    )
+
+
+def _is_mixed_up(letters: str) -> bool:
+    """Whether the letters are no filler: neither one over and over, nor the alphabet."""
+    return len(set(letters)) > 6 and "ABCD" not in letters
 
 
 def _holds_raw_key(text: str) -> bool:
@@ -377,17 +390,25 @@ def _holds_aws_secret(text: str) -> bool:
 def _holds_named_token(text: str) -> bool:
     if any(looks_random(found[1]) and is_real(found[1]) for found in re.finditer(_QUERY_KEY, text)):
         return True
-    if any_real(_ADDRESS, text):
+    if any(found[3] or _is_keylike(found[1] or found[2]) for found in re.finditer(_ADDRESS, text)):
         return True
     hint = re.search(_PROVIDER_HINT, text)
-    if hint is not None and any(looks_random(found[0]) for found in re.finditer(RANDOM, text)):
+    if hint is not None and any(_is_keylike(found[0]) for found in re.finditer(RANDOM, text)):
         return True
     if re.search(_DIGEST_HINT, text):
         return False
     return any(
-        (found[1] or "").lower() not in _OTHER_KEY and is_real(found[2]) and not re.fullmatch(_UUID, found[2])
+        (found[1] or "").lower() not in _OTHER_KEY
+        and is_real(found[2])
+        and _is_keylike(found[2])
+        and not re.match(_OPEN_VALUE, found[2])
         for found in re.finditer(_NAMED_KEY, text)
     )
+
+
+def _is_keylike(value: str) -> bool:
+    """Whether letters and digits are mixed as chance does it, and not as in a list of words with a number."""
+    return looks_random(value) and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) > 2
 
 
 def _holds_account(text: str) -> bool:

@@ -85,6 +85,7 @@ _SPOKEN_NUMBER: Final = (
     rf"(?i)\b(?:{'|'.join(_SPOKEN_DIGIT)})(?:[ ,-]{{1,2}}(?:{'|'.join(_SPOKEN_DIGIT)})){{2,}}\b"
 )
 _SPACED_DIGITS: Final = r"(?<![\w.*-])\d(\s?[ *·_./,-]\s?)\d(?:\1\d){2,6}(?![\w*-]|[.,]\d)"
+_ASIDE: Final = r"\s?\([^()]{1,60}\)\s?"
 _SEVERAL_WORDS: Final = r"(?i)phrase|master"
 """A word before a secret of several words."""
 _TWICE: Final = r"(?i)\b(double|triple) (\w{3,5})\b"
@@ -232,6 +233,7 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
     """The secret that the last words before a value name, if the value looks like one."""
     stem = re.sub(_ASSIGNED, "", before) if assigned else before
     stem = re.sub(_RESUMED, " is ", re.split(_SENTENCE_END, stem)[-1])
+    stem = re.sub(_ASIDE, " ", stem)
     said = re.search(_COPULA, stem)
     stem = stem[: said.start()] if said else stem
     segments = list(clauses(stem))
