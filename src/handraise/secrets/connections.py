@@ -82,6 +82,7 @@ _SERVICES: Final = (
 )
 _USER_AND_ANOTHER: Final = (
     r"(?i)\b(?:log ?in|sign ?in|user(?:name)?|account|credentials?|anmeldung|benutzer|utilisateur"
+    r"|insta(?:gram)?|netflix|spotify|disney\+?|steam|icloud|gmail"
     r"|usuario|utente)\b"
     r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
     r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/"

@@ -1,4 +1,4 @@
-"""Secrets of every day that the words around them tell: locks, patterns, codes that were sent, maiden names."""
+"""Secrets of every day that the words around them tell: locks, patterns, codes that were sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from handraise.secrets.told import Found
 
 _CODE: Final = (
     r"(?<!postal )(?<!post)(?<!post )(?<!zip )(?<!error )(?<!product )(?<!color )(?<!colour"
-    r" )(?<!dress )(?<!promo )(?:code|pin|kod(?:e|en|u|ot)?|koodi|kood|kód|koda|codice|c[oó]digo|codi"
+    r" )(?<!dress )(?<!promo )(?:code|pin|kod(?:e|en|u|ot)?|koodi|kood|kód\w{0,3}|koda|codul|codice"
+    r"|c[oó]digo|codi"
     r"|cod|digicode|combo|combination"
     r"|combinación|combinaison|combinazione|combinação|kombination|zahlenkombination|szyfr|комбинация"
     r"|код|шифр|κωδικός)"
@@ -28,7 +29,7 @@ _DOOR: Final = (
     r"|hälyttimen|kassakaapin"
     r"|двер\w{1,3}|домофон\w{0,2}|ворот\w{0,2}|сейф\w{0,2}|подъезд\w{0,2}|сигнализаци\w{1,2}|замк\w{1,2}"
     r"|kapı\w{0,4}|kasa\w{0,3}|kapu|széf|riasztó|vrata|kapije|sefa?|dveř\w{1,3}|trezoru?|brány|ușă"
-    r"|ușii|interfon|seif"
+    r"|ușii|interfon|seif|hälytysjärjestelm\w{1,3}|συναγερμ\w{1,3}|πόρτα\w?|cửa|điện thoại"
 )
 _OPENED: Final = r"\d{4,8}(?:[A-Z]|[#*])?|\d{2,3}[A-D]\d{2,3}|\d{1,2}(?:[- ]\d{1,2}){2,5}"
 _NO_AMOUNT: Final = (
@@ -38,13 +39,28 @@ _NO_AMOUNT: Final = (
 _LOCKS: Final = (
     rf"(?i)\b(?:{_CODE})\b[^\d\n.!?]{{1,30}}\b(?:{_DOOR})\b[^\d\n.!?]{{0,12}}(?<![\d.,:/])(?!(?:19"
     rf"|20)\d\d\b)({_OPENED}){_NO_AMOUNT}",
-    rf"(?i)\b(?:{_DOOR})[ -](?:{_CODE})(?:['’]s| is| ist|:| =)? ?(?!(?:19|20)\d\d\b)({_OPENED}){_NO_AMOUNT}",
-    rf"(?i)\b(?:padlock|lockbox|key ?box|key ?safe|keypad|bike lock|luggage lock|locker)\b"
+    rf"(?i)\b(?:{_DOOR})[ -](?:{_CODE})(?:['’]s| is| ist| on| är| er| je| to| jest| este| είναι|:| =)?"
+    rf" ?(?!(?:19|20)\d\d\b)({_OPENED}){_NO_AMOUNT}",
+    rf"(?i)\b(?:padlock|lockbox|key ?box|key ?safe|keypad|bike lock|luggage lock|locker"
+    rf"|schlüssel(?:box|tresor|safe)|boîte à clés|caja de llaves|cassetta delle chiavi|sleutelkluis"
+    rf"|nyckelskåp|nøkkelboks)\b"
     rf"[^\d\n.!?]{{1,20}}(?<![\d.,:/])"
-    rf"(?!(?:19|20)\d\d\b)({_OPENED}){_NO_AMOUNT}",
+    rf"(?!(?:19|20)\d\d\b|(?:[01]\d|2[0-3])(?:00|15|30|45)\b)({_OPENED}){_NO_AMOUNT}",
+    r"(?i)\b(?:enter|type|press|dial|punch in|key in|tippe|tape[rz]?|marque|digita|wpisz"
+    r"|введите?)\s(\d{4,8})[#*]?\s"
+    r"[^\d\n.]{0,30}\b(?:keypad|panel|disarm|alarm|gate|door|button|unlock|hash|star|raute|dièse)\b",
+    rf"(?i)\b(?:unlock(?:ing)? code|mã (?:mở khóa|cửa))\b[^\d\n.]{{0,24}}(?!(?:19|20)\d\d\b)({_OPENED}){_NO_AMOUNT}",
+    r"(?i)\b(?:airbnb|check-?in|flat|apartment|unit|locker|storage|carte|card|karte|tarjeta|floor"
+    r"|door|stairs|entrance|gate)\b"
+    rf"[^\n.]{{0,16}}[,:;]\s(?:the )?code (?:is )?(?!(?:19|20)\d\d\b)(\d{{4,6}}[#*]?){_NO_AMOUNT}",
+    rf"(?i)\b(?:{_CODE})\b[^\d\n.]{{1,16}}\b(?:carte|karte|tarjeta|carta|cartão|karty|kort\w{{0,2}}"
+    rf"|card|bancomat|cajero)\b"
+    rf"[^\d\n.]{{0,8}}(?<!\d)(?!(?:19|20)\d\d\b)(\d{{4}}){_NO_AMOUNT}",
+    r"(?i)\bpuk\d?\b\W{1,3}(?:is )?\d{8}\b",
     r"(?i)\b(?:locks?|luggage|suitcase|case|koffer|valise|maleta)\b[^\d\n.!?]{0,20}\bset (?:to|at)"
     r" (\d{3,6})\b",
-    r"(?i)\bcombin?(?:o|ation)\b[^\n]{0,24}?(?<![\d.,:/-])(\d{1,2}-\d{1,2}(?:-\d{1,2}){1,4})(?![\w-])",
+    r"(?i)\bcombin?(?:o|ation)\b[^\n]{0,24}?(?<![\d.,:/-])(\d{1,2}-\d{1,2}(?:-\d{1,2}){1,4})(?![\w-]"
+    r"|\s?(?:mg|ml|mm|cm|g)\b)",
     r"(?i)\b(?:(?:turn |then )?(?:left|right|clockwise|anti-?clockwise|links|rechts|gauche|droite"
     r"|izquierda|derecha|destra"
     r"|sinistra)(?: to| auf| à| a)?\s\d{1,2}\W{1,3}(?:then |and )?){2,}",
@@ -54,8 +70,10 @@ _LOCKS: Final = (
     r"|then)\s(?:enter|ok|hash|star|pound))",
 )
 _DRAWN: Final = (
-    r"(?i)(?:\bunlock|\block|\bphone|\btablet|\bscreen|\bswipe|\bdots|handy|entsperr|\A(?:my )?pattern|déverrouill"
-    r"|desbloque|odblok|графический)(?=[^\n]{0,80}?(?<![\d.])([1-9])(?:[ ,>→-]{1,3}(?!\1)[1-9]){3,8}(?![\w.]|[-,/]\d))"
+    r"(?i)(?:\bunlock|\block|\bphone|\btablet|\bscreen|\bswipe|\bdots|handy|entsperr|\A(?:my"
+    r" )?pattern|déverrouill"
+    r"|desbloque|odblok|графический)(?=[^\n]{0,80}?(?<![\d.])([1-9])(?:["
+    r" ,>→-]{1,3}(?!\1)[1-9]){3,8}(?![\w.]|[-,/]\d))"
     r"[^\n]{0,40}?(?:pattern|swipe|\bdots|muster|schéma|patrón|wzór|desenho|графический|\d)",
     r"(?i)\b(?:draw|swipe|trace)\b[^\n.]{0,40}\b(?:lock ?screen|unlock|dots|phone)\b[^\n]{0,40}\b"
     r"(?:left|right|up|down|corner)\b",
@@ -63,7 +81,8 @@ _DRAWN: Final = (
 _SENT: Final = (
     r"(?i)\b(?:sent|texted|messaged|e-?mailed) me\s(?:(?:a|the) code\W{1,3}|just now\W)?\d{3}[ -]?\d{3}"
     rf"{_NO_AMOUNT}(?!\s[a-z]+s\b)",
-    r"(?i)\b(?:okta|duo|authy|authenticator|verify|key ?fob|token)\b[^\d\n]{0,20}\b(?:gave|shows?|showing|says)\s"
+    r"(?i)\b(?:okta|duo|authy|authenticator|verify|key ?fob|token)\b[^\d\n]{0,20}\b(?:gave|shows?"
+    r"|showing|says)\s"
     rf"(?:me\s)?(?:\d{{1,4}}\W{{1,5}}no wait )?\d{{3}}[ -]?\d{{3}}{_NO_AMOUNT}(?!\s[a-z]+s\b)",
     r"(?i)\b(?:got|received|came|habe|reçu|recibí|ricevuto|recebi|dostał[ae]m|получил[аи]?)\b"
     r"[^\d\n.]{0,16}\d{3}[ -]?\d{3}\b"
@@ -72,11 +91,24 @@ _SENT: Final = (
     r"|bank(?:id)?|viber|wechat)"
     r"(?: verify| id| guard)? code\W{1,3}(?:is )?\d{3}[ -]?\d{2,5}\b",
     r"\b[Ss]team [Gg]uard(?: code)?\W{1,3}(?:is )?[A-Z0-9]{5}\b",
+    r"(?i)(?<![\w.,-])\d{3}[ -]?\d{3}\s?(?:is|ist|est|es|è|é|to|=|–|—|-)\s(?:the|your|my|our|dein|ihr"
+    r"|mein|votre|mon|le|tu|mi|el"
+    r"|su|il|tuo|mio|o|seu|meu|twój|mój)\b(?![^\n]{0,24}\b(?:postal|zip|product|error|area|order"
+    r"|country|bar|colou?r|item|promo"
+    r"|discount|article|booking|tracking|source)\b)[^\d\n.]{0,24}"
+    r"(?:code|otp|tan|código|codice|kod|passcode)\b",
+    r"(?i)\b(?:key ?fob|rsa token|securid|hardware token|fob)\b(?: \w{1,5}){0,2}\W{1,3}\d{6}\b|\bit"
+    r" (?:says|shows) \d{3} \d{3} now\b",
+    r"(?i)\byubi\w{1,6}\b[^\n]{0,20}\b[a-z0-9]{32,48}\b",
+    r"(?i)\b(?:backup|recovery|emergency|rescue|scratch)[ -]codes?\W{1,3}(?:is"
+    r" )?(?=[a-z-]*\d)[a-z0-9]{4,6}[ -](?=[a-z]*\d|\w*\d)"
+    r"[a-z0-9]{4,6}(?![\w-])",
     r"(?i)\bblik\w{0,3}\b[^\d\n]{0,16}\d{3} ?\d{3}\b",
 )
 _ANSWERED: Final = (
     r"(?i)\b(?:m[ou]ther|m[ou]m)['’]?s maiden name\b,?(?:\s(?:is|was)|\s?[:=-])\s?"
-    r"(?!(?:an?|the|not|no|required|asked|missing|optional|never|often|still|used|what|one|on|in|my)\b)\w{2,}",
+    r"(?!(?:an?|the|not|no|required|asked|missing|optional|never|often|still|used|what|one|on|in"
+    r"|my)\b)\w{2,}",
     r"(?i)\b(?:mädchenname (?:meiner|der) mutter (?:ist|war|lautet)|nom de jeune fille de ma mère "
     r"(?:est|était|c'est)"
     r"|apellido de soltera de mi madre (?:es|era)|cognome da nubile di mia madre (?:è|era)|nome de"
@@ -111,6 +143,7 @@ _OPENS_WITH: Final = (
     r"|reinzukommen|entrer|entrar|entrare|wejść|войти)",
     rf"(?i)(?<!\w){_WORD_AND_DIGITS}[\"'”]? (?:is what (?:I|we|you) (?:log|sign|type|use|get)|gets you"
     rf" (?:in|into)|unlocks it|opens it)",
+    r"(?i)\bpass(?:word|wd)?\b[^\n=:]{0,24}[=:]\s?([^\W\d_]{4,24}\d{1,4}[!#$%&*?+]{1,3})(?!\w)",
     r"(?i)\A(?:my )?(?:laptop|computer|pc|macbook|notebook|tablet|router|bitwarden|keepass"
     r"|1password)\W{1,3}"
     r"([^\W\d_]{4,24}\d{1,4}[!#$%&*?+]{1,3})\Z",

@@ -14,7 +14,7 @@ from handraise.secrets.words import clauses, languages_of, marks_of
 _PLACEHOLDER: Final = (
     r"(?i)<[^>]{1,40}>|\$\{?\w+\}?|\{\{?.{1,40}\}|\*{3,}|x{4,}|\.{3}|…|your[-_ ]|change_?me"
     r"|placeholder|example"
-    r"|^(?:user(?:name)?|pass(?:word|wd)?|token|secret|key|true|false|none|null|required|optional"
+    r"|^(?:/[\w.-]+){2,}$|^(?:user(?:name)?|pass(?:word|wd)?|token|secret|key|true|false|none|null|required|optional"
     r"|todo|redacted)$"
 )
 RANDOM: Final = r"[A-Za-z0-9_-]{20,200}"
