@@ -13,7 +13,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from html import unescape
 from typing import Any, Final
 
 from handraise.forms import Form
@@ -215,7 +214,7 @@ def clean(text: str) -> str:
     if "\\" in text:
         text = re.sub(_ESCAPED_BREAK, "\n", text)
     if "&#" in text:
-        text = unescape(text)
+        text = re.sub(r"&#(\d{2,4});", lambda code: chr(int(code[1])), text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_DOTS)
         text = "".join(str(unicodedata.digit(sign)) if sign.isdigit() else sign for sign in text)
