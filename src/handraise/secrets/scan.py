@@ -12,14 +12,17 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from handraise.forms import Form
 from handraise.secrets.characters import INVISIBLE
 from handraise.secrets.checksums import holds_bitcoin_key, holds_card_number, holds_iban, holds_seed_phrase
+from handraise.secrets.connections import any_real, holds_connection_string
+from handraise.secrets.everyday import everyday_in
 from handraise.secrets.finding import CALLED, SecretFinding, tier_of
-from handraise.secrets.providers import beginnings, provider_of
+from handraise.secrets.pieces import put_in_one_piece
+from handraise.secrets.providers import provider_of
 from handraise.secrets.told import RANDOM, Found, is_real, looks_random, told_in
 
 # Expressions are texts: `re` compiles and keeps each one when it is first used, so that importing costs little.
@@ -27,40 +30,34 @@ from handraise.secrets.told import RANDOM, Found, is_real, looks_random, told_in
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"|(?:- ?){4,5}(?:BEGIN|END) (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY"
-    r"|PuTTY-User-Key-File-\d|\bb3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{20}|\bMII[A-Za-z0-9+/]{3}IBA(?:DAN|AKC)[A-Za-z0-9+/]{20}"
+    r"|[*=_~#]{3,8}\s?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY|BEGIN(?:%20|\+)(?:[A-Z0-9]{1,12}"
+    r"(?:%20|\+)){0,3}PRIVATE(?:%20|\+)KEY"
+    r"|-----BEGIN OpenVPN Static key|-----BEGIN OPENVPN STATIC KEY|\bPrivate-(?:Lines|MAC): ?\w"
+    r"|</Exponent>.{0,2000}<D>"
+    r"|(?<![A-Za-z0-9+/=])(?:MH[cQ]CAQEE|MIG[A-Za-z0-9+/]AgEA|MIH[A-Za-z0-9+/]AgEA|MC4CAQAwBQYDK2V"
+    r"|MFECAQEwBQYDK2V"
+    r"|MII[A-Za-z0-9+/]{3,4}I(?:BAz|wIBAz)C)[A-Za-z0-9+/]{20}"
+    r"|PuTTY-User-Key-File-\d|\bb3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{20}|\bMII[A-Za-z0-9+/]{3}IBA(?:DAN"
+    r"|AKC)[A-Za-z0-9+/]{20}"
     r"|LS0tLS1CRUdJTiB(?:SU0EgUFJJVkFUR|QUklWQVRF|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBVEU|FTkNSWVBURUQgUFJJVkFURS)"
     r"|\"kty\"\s{0,3}:[^{}]{1,3000}\"[dk]\"\s{0,3}:\s{0,3}\"[A-Za-z0-9_-]{30,}"
 )
 _JWT: Final = r"(?<![\w.-])(eyJ[A-Za-z0-9_-]{8,2000})\.[A-Za-z0-9_-]{4,20000}\.[A-Za-z0-9_-]{0,2000}"
 _HEADER: Final = (
-    r"(?i)(?:\bauthorization\s{0,3}:\s{0,3}(?:bearer|basic|token|bot|apikey)\s{1,3}|\b(?:bearer|basic)\s{1,3}(?=\D{0,60}\d)"
+    r"(?i)(?:\bauthorization\s{0,3}:\s{0,3}(?:bearer|basic|token|bot|apikey)\s{1,3}|\b(?:bearer"
+    r"|basic)\s{1,3}(?=\D{0,60}\d)"
     r"|\b(?:x-[a-z-]{0,20}(?:api-?key|auth-?token|access-?token)|private-token|api-key)\s{0,3}[:=]\s{0,3})"
     r"([A-Za-z0-9._~+/=-]{16,4000})"
-)
-_URL_LOGIN: Final = r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@?#]{0,100}:([^\s/@?#]{1,200})@[^\s/@]"
-_LOGIN_PAIR: Final = r"(?i)(?<![a-z])(?:password|passwd|pwd|accesskey)\s{0,3}=\s{0,3}([^;&\s]{3,200})"
-_HOST_PAIR: Final = (
-    r"(?i)(?<![a-z])(?:host|server|data source|user id|uid|user|username|database|dbname|initial catalog"
-    r"|jdbc:\w{2,20}:)\s{0,3}[=/]"
-)
-_COMMAND: Final = (
-    r"\bcurl\b.{0,200}\s(?:-u|--user)[ =]['\"]?[^\s:'\"]{1,60}:([^\s'\"]{1,100})"
-    r"|\bmysql\b.{0,100}\s-p([^\s-]\S{2,60})|\bsshpass\s{1,3}-p\s{0,3}(\S{3,60})"
-    r"|\bredis-cli\b.{0,200}\s-a\s{1,3}(\S{3,60})"
-    r"|_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\bdocker login\b.{0,100}\s-p[ =]['\"]?([^\s'\"]{3,100})"
-    r"|\s--password[ =]['\"]?([^\s'\"]{3,100})|\bmachine \S{3,100} login \S{1,100} password (\S{3,200})"
-    r"|\bjdbc:oracle:thin:[^\s/]{1,60}/([^\s/@]{3,60})@|\"auth\"\s{0,3}:\s{0,3}\"([A-Za-z0-9+/]{16,}={0,2})\""
 )
 _SETTING: Final = (
     r"(?i)(?<!\d:)(?:API_?KEY|SECRET|SECRET_KEY|ACCESS_KEY|TOKEN|PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY)"
     r"[\"']?\s{0,3}(?:[=:]|value=)\s{0,3}[\"']?([^\s\"']{6,500})"
 )
 _NAMED_SETTING: Final = r"(?<![A-Za-z])[A-Z][A-Z0-9_]{2,60}\s{0,3}=\s{0,3}[\"']?([^\s\"']{6,500})"
-_WIFI: Final = (
-    r"\bWIFI:(?:[A-Z]:[^;\n]{0,64};){0,4}P:([^;\s]{4,64});"
-    r"|\b(?:psk|wpa_passphrase)\s?=\s?[\"']?([^\s\"']{8,63})"
+_OPEN_NAME: Final = (
+    r"PUBLIC|PUBLISHABLE|PRIMARY|SORT|FOREIGN|CACHE|PARTITION|OBJECT|IDEMPOTENCY|INDEX|S3_KEY|HASH"
 )
-"""What the QR code of a wireless network says, and its settings."""
+"""Names of keys that are no secrets."""
 _BACKUP_CODES: Final = (
     r"(?i)\b(?:backup|recovery|emergency|rescue|scratch)[ -]codes?\b[^\n]{0,12}?[:=\s]\s?"
     r"(?=[a-z-]{0,8}\d)[a-z0-9]{4,6}[ -]?[a-z0-9]{4,6}(?:[,;\s]{1,3}[a-z0-9]{4,6}[ -]?[a-z0-9]{4,6})+"
@@ -70,9 +67,15 @@ _OTPAUTH: Final = (
     r"(?i)otpauth://[a-z]{4}/\S{0,200}[?&]secret=[A-Z2-7]{8,}|otpauth-migration://offline\?data=\S{20,}"
 )
 _COOKIE: Final = (
-    r"(?i)(?:sess(?:ion)?(?:_?id)?|sid|auth(?:_?token)?|(?:session|access|id)[-_.]token|jwt|remember_token"
-    r"|\w{0,30}(?:security|signin|login|logged_in)\w{0,40}|aspnetcore\.\w{3,20})"
+    r"(?i)(?:\w{0,30}sess(?:ion)?(?:_?id|_?key|[0-9a-f]{32})?|sid|\w{0,20}auth(?:\w{0,20}(?:token|key|cookie|session|ticket))?|"
+    r"(?:session|access|id)[-_.]token|jwt"
+    r"|remember_(?:token|me|web_\w{8,60})|cf_clearance|\bxs|ESTSAUTH\w{0,12}|\w{0,30}(?:security|signin|login"
+    r"|logged_in)\w{0,40}"
+    r"|aspnetcore\.[\w.]{3,60})"
     r"\s{0,2}=\s{0,2}([A-Za-z0-9%._~+/-]{16,4000})"
+    r"|\bsession(?:[ _-]?(?:id|key|token|cookie)|: ?)\W{1,3}(?:is )?([0-9a-f]{32,128}|[A-Za-z0-9]{32,128})\b"
+    r"|\b\w{0,12}cookie(?! ?(?:policy|banner|hash))\b[^\n=]{0,40}[:=\s]\s?([A-Za-z0-9%_~+-]{32,4000})(?!\S)"
+    r"|\b\w{0,20}sess(?:ion)?\w{0,8}\b[^\n=]{0,12}\bvalue\W{1,3}([A-Za-z0-9%_~+-]{24,4000})(?!\S)"
 )
 _BASE64_KEY: Final = r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])"
 _FORTY: Final = r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_.-])"
@@ -89,7 +92,26 @@ _PRIVATE_HINT: Final = (
     r"|\b(?:my|eth|ethereum|wallet|metamask)\b.{0,20}\bkey\b"
     r"|\b(?:solana|phantom|keypair)\b(?!.{0,30}(?:\btx|sign|trans|address))"
 )
-_TOTP_HINT: Final = r"(?i)\b(?:totp|2fa|otp|mfa|authenticator|two-factor)\b"
+_WALLET_HINT: Final = (
+    r"(?i)\b(?:validator|deployer|burner|hot wallet|cold wallet|view[ _-]?key|hardhat"
+    r"|private|mini secret|seed)\b"
+    r"|_PK\b|privat\w{0,3}[ -]?(?:key|schlüssel)|clé privée|clave privada|chiave privata|chave"
+    r" privada|klucz prywatny|закрытый ключ"
+    r"|приватный ключ"
+)
+_KEY_FILE: Final = (
+    r"\"ciphertext\"\s{0,3}:.{0,400}\"kdf\"|(?<![A-Za-z0-9])6P[1-9A-HJ-NP-Za-km-z]{56}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])S[A-Z2-7]{55}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])sEd[1-9A-HJ-NP-Za-km-z]{28,29}(?![A-Za-z0-9])"
+    r"|\[\s{0,2}\d{1,3}(?:\s{0,2},\s{0,2}\d{1,3}){63}\s{0,2}\]"
+    r"|(?i:solana|phantom|keypair|secret|private)[^\n\[]{0,30}\[\s{0,2}\d{1,3}(?:\s{0,2},\s{0,2}\d{1,3}){15,}"
+)
+"""A wallet's file; keys of Bitcoin (BIP 38), Stellar, Ripple and Solana."""
+_TOTP_HINT: Final = (
+    r"(?i)\b(?:totp|2fa|otp|mfa|oath(?:tool)?|authenticator|two-factor|set-?up key|manual(?:ly)?(?:"
+    r" entry)? (?:key|code)|entry key"
+    r"|can['’]?t scan|instead of (?:the qr|scanning))\b"
+)
 _ACCOUNT_HINT: Final = r"(?i)\b(?:iban|konto\w*|account|compte|cuenta|conto|conta|rekening\w*|счёт|счет)\b"
 _KEY_HINT: Final = (
     r"(?i)(?<![a-z])(?:private|secret|signing|wallet|eth|ethereum|wireguard|wg|spend|validator"
@@ -111,27 +133,49 @@ _BARE_KEYS: Final = (
 """Keys without a beginning of their own, and the words that tell them."""
 _LONGEST_HINT: Final = 500
 _PROVIDER_HINT: Final = (
-    r"(?i)\b(?:vercel|netlify|heroku|linkedin|square|twitter|facebook|mailchimp|okta|auth0|algolia|datadog|circleci"
-    r"|travis|jenkins|asana|zendesk|dropbox|twitch)\b.{0,40}\b(?:token|key|secret)\b"
+    r"(?i)\b(?:vercel|netlify|heroku|linkedin|square|twitter|facebook|mailchimp|okta|auth0|algolia"
+    r"|datadog|circleci"
+    r"|travis|jenkins|asana|zendesk|dropbox|twitch|cohere|mistral|cloudflare|intercom|amplitude"
+    r"|mixpanel|segment|deepgram"
+    r"|assemblyai|kraken|binance|coinbase|hetzner|linode|vultr|ovh|snyk|codecov|teamcity|bamboo|gitea"
+    r"|drone|wandb|rapidapi)\b"
+    r".{0,40}\b(?:token|key|secret)\b"
 )
+_NAMED_KEY: Final = (
+    r"(?i)(?:\b(\w{1,20})[ _.-])?\b(?:key|token|secret)['’]?s?\b\s?(?:is|=|:|→|->)?\s{0,2}[\"']?"
+    r"((?=[A-Za-z0-9_-]{0,80}\d)(?=[A-Za-z0-9_-]{0,80}[A-Za-z])[A-Za-z0-9_-]{32,200})(?![\w-])"
+)
+_OTHER_KEY: Final = frozenset({
+    "public", "publishable", "primary", "foreign", "cache", "partition", "sort", "idempotency", "product", "license",
+    "licence", "issue", "object", "s3", "anon", "site", "index", "registry", "translation", "hash", "routing",
+    "message", "page", "next", "continuation", "cursor", "pagination", "resource", "version", "row", "item", "dedupe",
+    "correlation", "request", "trace", "gpg", "pgp", "ssh", "host", "device", "design", "sync", "resume", "composite",
+})  # fmt: skip
+"""What stands before the word for a key that is no secret."""
+_OPEN_VALUE: Final = (
+    r"(?i)pk[_-]|pub|phc_|sb_publishable|6L[a-z]|AAAA[BCE]3Nza|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+"""How keys begin that everybody may know, and what a number of a thing looks like."""
+_ADDRESS: Final = (
+    r"(?i)https?://(?=\w*\d)([A-Za-z0-9_-]{30,100})@(?!o\d+\.)"
+    r"|https?://\S{3,200}?/(?:\w{0,20}(?:reset|magic|confirm|invit\w{2,4}|activate|recover\w{0,3}"
+    r"|unlock)\w{0,20}/)+((?=\S*\d)[A-Za-z0-9_-]{24,300})(?![\w-])"
+    r"|(hooks\.zapier\.com/hooks/catch/\d{4,12}/\w{5,12}|maker\.ifttt\.com/trigger/\w{1,40}/"
+    r"(?:json/)?with/key/\w{10,60}"
+    r"|chat\.googleapis\.com/v1/spaces/\S{5,30}/messages\?key=\S{20,}|(?:feishu\.cn"
+    r"|larksuite\.com)/open-apis/bot/v2/hook/[\w-]{20,})"
+)
+"""Addresses that let in whoever has them."""
 _QUERY_KEY: Final = (
     r"(?i:(?:^|[?&#\s])(?:(?:api_?)?key|(?:access|refresh|id|auth)_token|client_secret|sig"
     r"|X-(?:Amz|Goog)-Signature)=)([A-Za-z0-9%+/_.-]{24,2000})"
-)
-_USER_AND_ANOTHER: Final = (
-    r"(?i)\b(?:log ?in|sign ?in|user(?:name)?|account|credentials?|anmeldung|benutzer|utilisateur|usuario|utente)\b"
-    r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
-    r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/|]\s{1,2}((?=\S*\d)(?=\S*[A-Za-z])"
-    r"[^\s/|:]{6,40})"
-    r"|[\w.+-]{1,60}@[\w.-]{3,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])[^\s/|]{6,40})"
-    r"|\bsqlplus\s{1,3}[^\s/]{1,60}/([^\s@]{3,60})@"
-    r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S*\d)[^\s:@/]{6,60})@[\w-]{1,60}\.\w"
 )
 _SENT_CODE: Final = (
     r"(?<![\w-])G-\d{6}(?![\w-])|(?i:\b(?:sms|text(?:ed)?|txt|смс|authenticator)\b)"
     r"[^\d\n]{0,20}(?<!to )(?<!at )\b\d{3}[ -]?\d{3}(?![ -]?\d|\w)"
 )
 """Google's, and six digits after a text message or an authenticator."""
+_ESCAPED_BREAK: Final = r"(?<!\\)\\(?:r\\)?n(?![a-z]{3})|\\n(?=user|login|password)"
 _DOTS: Final = str.maketrans(dict.fromkeys("·•‧∙⋅", "."))
 """Dots that people write between the groups of a number."""
 
@@ -167,6 +211,10 @@ def value_kind(text: str) -> str | None:
 def clean(text: str) -> str:
     """The text without invisible characters, in plain letters and digits."""
     text = INVISIBLE.sub("", text)
+    if "\\" in text:
+        text = re.sub(_ESCAPED_BREAK, "\n", text)
+    if "&#" in text:
+        text = re.sub(r"&#(\d{2,4});", lambda code: chr(int(code[1])), text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_DOTS)
         text = "".join(str(unicodedata.digit(sign)) if sign.isdigit() else sign for sign in text)
@@ -177,15 +225,16 @@ def _found(value: object, hint: str) -> Iterator[Found]:
     """At most one kind."""
     for text in _texts(value):
         cleaned = clean(text)
-        in_one_piece = (_by_value(each) for each in (cleaned, *_squeezed(cleaned)))
-        found = next(filter(None, in_one_piece), None) or told_in(cleaned)
+        in_one_piece = (_by_value(each) for each in (cleaned, *put_in_one_piece(cleaned)))
+        found = next(filter(None, in_one_piece), None) or told_in(cleaned) or everyday_in(cleaned)
         if found := found or _hinted(cleaned.strip(), hint):
             yield found
             return
 
 
 def _hinted(text: str, hint: str) -> Found | None:
-    """A value that is nothing but a key, beside a field or message that says so, or built so that it is likely one."""
+    """A value that is nothing but a key, beside a field or message that says so, or built so that"
+    " it is likely one."""
     if re.search(_DIGEST_HINT, hint):
         return None
     for kind, pattern, named in _BARE_KEYS:
@@ -238,20 +287,8 @@ def holds_private_key(text: str) -> bool:
     return re.search(_PRIVATE_KEY, text) is not None
 
 
-def holds_url_password(text: str) -> bool:
-    """Whether the text holds a URL with a password in it."""
-    return re.search(_URL_LOGIN, text) is not None
-
-
-def _any_real(pattern: str, text: str) -> bool:
-    """Whether a value of the pattern, which stands in a group in each of its alternatives, is no placeholder."""
-    return any(
-        is_real(next(group for group in found.groups() if group)) for found in re.finditer(pattern, text)
-    )
-
-
 def _holds_signed_token(text: str) -> bool:
-    return _any_real(_HEADER, text) or any(_is_header(found[1]) for found in re.finditer(_JWT, text))
+    return any_real(_HEADER, text) or any(_is_header(found[1]) for found in re.finditer(_JWT, text))
 
 
 def _is_header(part: str) -> bool:
@@ -261,12 +298,6 @@ def _is_header(part: str) -> bool:
     except ValueError:
         return False
     return isinstance(header, dict) and "alg" in header
-
-
-def _holds_connection_string(text: str) -> bool:
-    if any(_any_real(pattern, text) for pattern in (_URL_LOGIN, _COMMAND, _USER_AND_ANOTHER, _WIFI)):
-        return True
-    return _any_real(_LOGIN_PAIR, text) and re.search(_HOST_PAIR, text) is not None
 
 
 def _holds_setting(text: str) -> bool:
@@ -282,17 +313,30 @@ def _holds_setting(text: str) -> bool:
         ):
             return True
     return any(
-        "PASS" in found[0].partition("=")[0] and _ends_with_secret(found[0]) and is_real(found[1])
+        _ends_with_secret(found[0], found[1]) and is_real(found[1])
         for found in re.finditer(_NAMED_SETTING, text)
     )
 
 
-def _ends_with_secret(setting: str) -> bool:
-    return setting.partition("=")[0].rstrip().endswith(("PASSWORD", "PASS", "PWD", "PASSPHRASE"))
+def _ends_with_secret(setting: str, value: str) -> bool:
+    name = setting.partition("=")[0].rstrip()
+    if name.endswith(("PASSWORD", "PASS", "PWD", "PASSPHRASE")):
+        return True
+    return (
+        name.endswith(("_KEY", "SECRET", "TOKEN", "PEPPER", "_PK", "KEY_BASE", "CREDENTIAL", "CREDENTIALS"))
+        and re.search(_OPEN_NAME, name) is None
+        and looks_random(value)
+        and re.search(r"[a-z].*\d|\d.*[a-z]|[A-Z].*\d|\d.*[A-Z]", value) is not None
+        and value.count("-") + value.count("_") < 4
+    )
 
 
 def _holds_cookie(text: str) -> bool:
-    return any(looks_random(found[1]) and is_real(found[1]) for found in re.finditer(_COOKIE, text))
+    return any(
+        looks_random(value) and is_real(value)
+        for found in re.finditer(_COOKIE, text)
+        if (value := next(filter(None, found.groups())))
+    )
 
 
 def _holds_totp_secret(text: str) -> bool:
@@ -300,15 +344,26 @@ def _holds_totp_secret(text: str) -> bool:
         return True
     if re.search(_TOTP_HINT, text) is None:
         return False
-    if re.search(_SETUP_KEY, text):
+    if any(len(re.findall(r"[A-Za-z]*\d\w*", found[0])) > 1 for found in re.finditer(_SETUP_KEY, text)):
         return True
-    return any(re.search("[2-7]", found[0]) for found in re.finditer(_BASE32, text))
+    named = re.search(r"(?i)\b(?:key|secret|seed)\b", text) is not None
+    return any(
+        re.search("[2-7]", found[0]) or (named and _is_mixed_up(found[0]))
+        for found in re.finditer(_BASE32, text)
+    )
+
+
+def _is_mixed_up(letters: str) -> bool:
+    """Whether the letters are no filler: neither one over and over, nor the alphabet."""
+    return len(set(letters)) > 6 and "ABCD" not in letters
 
 
 def _holds_raw_key(text: str) -> bool:
     """A key without a beginning of its own, beside the words that say what it is."""
-    if re.search(_BITLOCKER, text):
+    if re.search(_BITLOCKER, text) or re.search(_KEY_FILE, text):
         return True
+    if re.search(_WALLET_HINT, text) and not re.search(_DIGEST_HINT, text):
+        return any(re.search(pattern, text) for pattern in (_BASE64_KEY, _HEX64, _BASE58_KEY))
     if (
         re.search(_PRIVATE_HINT, text) is None
         and "wireguard" not in text.lower()
@@ -334,8 +389,25 @@ def _holds_aws_secret(text: str) -> bool:
 def _holds_named_token(text: str) -> bool:
     if any(looks_random(found[1]) and is_real(found[1]) for found in re.finditer(_QUERY_KEY, text)):
         return True
+    if any(found[3] or _is_keylike(found[1] or found[2]) for found in re.finditer(_ADDRESS, text)):
+        return True
     hint = re.search(_PROVIDER_HINT, text)
-    return hint is not None and any(looks_random(found[0]) for found in re.finditer(RANDOM, text))
+    if hint is not None and any(_is_keylike(found[0]) for found in re.finditer(RANDOM, text)):
+        return True
+    if re.search(_DIGEST_HINT, text):
+        return False
+    return any(
+        (found[1] or "").lower() not in _OTHER_KEY
+        and is_real(found[2])
+        and _is_keylike(found[2])
+        and not re.match(_OPEN_VALUE, found[2])
+        for found in re.finditer(_NAMED_KEY, text)
+    )
+
+
+def _is_keylike(value: str) -> bool:
+    """Whether letters and digits are mixed as chance does it, and not as in a list of words with a number."""
+    return looks_random(value) and len(re.findall(r"[A-Za-z]\d|\d[A-Za-z]", value)) > 2
 
 
 def _holds_account(text: str) -> bool:
@@ -345,7 +417,7 @@ def _holds_account(text: str) -> bool:
 _CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
     ("private_key", holds_private_key, "it begins as private keys do"),
     ("token", _holds_signed_token, "it is built as tokens are"),
-    ("connection_string", _holds_connection_string, "a password stands in an address or a command"),
+    ("connection_string", holds_connection_string, "a password stands in an address or a command"),
     ("otp", _holds_totp_secret, "it is a one-time code, or sets one up"),
     ("token", _holds_cookie, "a session's cookie is assigned"),
     ("client_secret", _holds_setting, "a setting that is named for a secret is assigned"),
@@ -357,37 +429,3 @@ _CHECKS: Final[tuple[tuple[str, Callable[[str], bool], str], ...]] = (
     ("api_key", _holds_named_token, "a random text beside the words for it"),
     ("bank_account", _holds_account, "its check digits are those of an IBAN"),
 )
-
-_SINGLES: Final = r"(?<!\S)\S(?:\s\S){2,}(?:\s?[_-]\S*|\s\S)(?!\S)"
-_CHUNK: Final = r"[A-Za-z0-9_+/=.-]{1,300}"
-_BETWEEN_PARTS: Final = frozenset(
-    ["and", "then", "second", "half", "part", "rest", "the", "is", "plus", "next"]
-)
-"""Words that people write between the parts of a token."""
-
-
-def _squeezed(text: str) -> Iterator[str]:
-    """A token that was written with blanks, or with words such as "second half", between its parts, in one piece."""
-    if not re.search(r"\s|…", text):
-        return
-    text = re.sub(_SINGLES, lambda run: re.sub(r"\s", "", run[0]), text)
-    text = re.sub(r" ([-_]) ", r"\1", text)
-    begins = beginnings().search(text)
-    if begins is None:
-        yield text
-        return
-    rest = re.split(r"[\s…]+", text[begins.end() :].lstrip(" …\n\t"))
-    for chunks in (rest, [chunk for chunk in rest if chunk.lower().strip(",:") not in _BETWEEN_PARTS]):
-        yield re.sub(r"^(gh[pousr])-", r"\1_", begins[0] + "".join(_pieces(chunks)))
-
-
-def _pieces(chunks: Iterable[str]) -> Iterator[str]:
-    """The parts of a token, up to the next word of the sentence."""
-    before = ["", ""]
-    for chunk in chunks:
-        is_word = chunk.isalpha() and chunk.islower() and len(chunk) > 1
-        in_groups = len(chunk) == len(before[-1]) == len(before[-2])
-        if not re.fullmatch(_CHUNK, chunk) or (is_word and not in_groups):
-            return
-        before.append(chunk)
-        yield chunk

@@ -11,8 +11,9 @@ from handraise.forms import UNSET, Integer, Number, Text
 from handraise.forms.formats import compile_pattern
 from handraise.secrets.characters import fold
 from handraise.secrets.checksums import all_seed_words, longest_run_of_seed_words
+from handraise.secrets.connections import holds_url_password
 from handraise.secrets.providers import QUOTED_BEGINNINGS
-from handraise.secrets.scan import holds_private_key, holds_url_password, value_kind
+from handraise.secrets.scan import holds_private_key, value_kind
 
 Carrier: TypeAlias = Text | Integer | Number
 """Fields that a secret fits into as it is."""

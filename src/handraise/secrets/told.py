@@ -12,8 +12,10 @@ from handraise.secrets.lexicon import Sense, lexicon
 from handraise.secrets.words import clauses, languages_of, marks_of
 
 _PLACEHOLDER: Final = (
-    r"(?i)<[^>]{1,40}>|\$\{?\w+\}?|\{\{?.{1,40}\}|\*{3,}|x{4,}|\.{3}|…|your[-_ ]|change_?me|placeholder|example"
-    r"|^(?:user(?:name)?|pass(?:word|wd)?|token|secret|key|true|false|none|null|required|optional|todo|redacted)$"
+    r"(?i)<[^>]{1,40}>|\$\{?\w+\}?|\{\{?.{1,40}\}|\*{3,}|x{4,}|\.{3}|…|your[-_ ]|change_?me"
+    r"|placeholder|example"
+    r"|^(?:/[\w.-]+){2,}$|^(?:user(?:name)?|pass(?:word|wd)?|token|secret|key|true|false|none|null|required|optional"
+    r"|todo|redacted)$"
 )
 RANDOM: Final = r"[A-Za-z0-9_-]{20,200}"
 
@@ -61,13 +63,15 @@ _LINKED: Final = re.compile(
     r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—|that(?:'s| is| was)|das (?:ist|war)|c'est|it's"
     r"|for (?:the|my|our)) "
 )
-_COPULA: Final = r"(?i)\b(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|este|being|=)\s*$"
+_COPULA: Final = (
+    r"(?i)(?:['’]s|\b(?:ni|yw|este|är|da)|\b(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|being|=))\s*$"
+)
 _RESUMED: Final = (
     r"(?i),\s*(?:c'|ce |it |das |that )(?:est|is|ist)\s*$|\b(?:lautet|reads|luidt|lyder|brzmi|yw)\s*$"
 )
 """Other ways to say "is": "le mot de passe, c'est …", "lautet"."""
 _SPOKEN: Final = (
-    "zero null zéro cero nul ноль|one eins un uno een один jeden|two zwei deux dos due twee два dwa"
+    "zero oh null zéro cero nul ноль|one eins un uno een один jeden|two zwei deux dos due twee два dwa"
     "|three drei trois tres tre drie три trzy|four vier quatre cuatro quattro четыре cztery"
     "|five fünf cinq cinco cinque vijf пять pięć|six sechs seis sei zes шесть sześć"
     "|seven sieben sept siete sette zeven семь siedem|eight acht huit ocho otto восемь osiem"
@@ -80,7 +84,14 @@ _SPOKEN_DIGIT: Final = {
 _SPOKEN_NUMBER: Final = (
     rf"(?i)\b(?:{'|'.join(_SPOKEN_DIGIT)})(?:[ ,-]{{1,2}}(?:{'|'.join(_SPOKEN_DIGIT)})){{2,}}\b"
 )
-_SPACED_DIGITS: Final = r"(?<![\w.*-])\d(?:[ *·_-]\d){3,7}(?![\w.*-])"
+_SPACED_DIGITS: Final = r"(?<![\w.*-])\d(\s?[ *·_./,-]\s?)\d(?:\1\d){2,6}(?![\w*-]|[.,]\d)"
+_ASIDE: Final = r"\s?\([^()]{1,60}\)\s?"
+_SEVERAL_WORDS: Final = r"(?i)phrase|master"
+"""A word before a secret of several words."""
+_TWICE: Final = r"(?i)\b(double|triple) (\w{3,5})\b"
+_MANY_DIGITS: Final = r"(?<!\d)\d{14,19}(?!\d)"
+_SINGLE_SIGNS: Final = r"(?<!\S)[^\W\d_](?: [^\W_]){3,30}(?!\S)"
+"""A word with blanks between its letters: "H e d g e h o g 7 7"."""
 _YEAR: Final = r"(?:19|20)\d\d"
 _TWO_GROUPS: Final = r"\d{3}[ -]\d{3}(?![\w-])"
 _SIX: Final = r"\d{3}[ -]?\d{3}"
@@ -108,7 +119,15 @@ def told_in(text: str) -> Found | None:
     """A sentence that gives a secret away: "my password is …", "PIN: …"."""
     if len(text) < 6:
         return None
-    text = re.sub(_SPOKEN_NUMBER, _in_digits, text)
+    text = re.sub(
+        _TWICE, lambda found: " ".join([found[2]] * (2 if found[1].lower() == "double" else 3)), text
+    )
+    spoken = re.sub(_SPOKEN_NUMBER, _in_digits, text)
+    if re.search(_MANY_DIGITS, spoken) and not re.search(_MANY_DIGITS, text):
+        return Found(
+            "card_number", CALLED["card_number"], "as many digits as a card has stand there in words"
+        )
+    text = re.sub(_SINGLE_SIGNS, lambda run: re.sub(r"\s", "", run[0]), spoken)
     text = re.sub(_SPACED_DIGITS, lambda found: re.sub(r"\D", "", found[0]), text)
     for number, found in enumerate(re.finditer(_CANDIDATE, text)):
         if number == _MOST_CANDIDATES:
@@ -126,7 +145,7 @@ def told_in(text: str) -> Found | None:
         if not before.strip():
             continue
         assigned = re.search(_ASSIGNED, before) is not None
-        if not assigned and value.isalpha() and "phrase" not in before.lower():
+        if not assigned and value.isalpha() and not re.search(_SEVERAL_WORDS, before):
             continue
         if (
             told := _named_before(before, value, assigned, after) or _described(before, value, after)
@@ -165,7 +184,8 @@ def _described(before: str, value: str, after: str) -> Found | None:
 
 
 def _names_password(text: str) -> bool:
-    """Whether a word of the text names a password, and no noun or denial beside it turns it into something else."""
+    """Whether a word of the text names a password, and no noun or denial beside it turns it into"
+    " something else."""
     known = lexicon()
     for segment in clauses(text):
         marks = marks_of(segment.known)
@@ -197,6 +217,7 @@ def _named_after(value: str, after: str) -> Found | None:
                     _LOOK_OF[kind] in ("random", "password") if random else kind in ("password", "passphrase")
                 )
                 owned = random or "your" in set().union(*clause.roles[:at]) or _LINKED.match(following)
+                owned = owned or re.match(r"\W?\s?\((?:the|my|our)\b", after)
                 return (
                     Found(kind, CALLED[kind], f"the word {mark.text!r} follows") if fits and owned else None
                 )
@@ -212,6 +233,7 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
     """The secret that the last words before a value name, if the value looks like one."""
     stem = re.sub(_ASSIGNED, "", before) if assigned else before
     stem = re.sub(_RESUMED, " is ", re.split(_SENTENCE_END, stem)[-1])
+    stem = re.sub(_ASIDE, " ", stem)
     said = re.search(_COPULA, stem)
     stem = stem[: said.start()] if said else stem
     segments = list(clauses(stem))
@@ -235,9 +257,9 @@ def _named_before(before: str, value: str, assigned: bool, after: str) -> Found 
                 kind == "otp" and re.fullmatch(r"\d{3}", value) and " " in marks[at].text
             ):  # "security code 123"
                 kind, fits = "cvv", re.fullmatch(r"\d{3}", value)
-            if (kind == "passphrase" or (kind == "password" and assigned)) and _holds_words(
-                f"{value}{after}"
-            ):
+            if (
+                kind == "passphrase" or (kind == "password" and (assigned or "master" in stem))
+            ) and _holds_words(f"{value}{after}"):
                 return Found(kind, CALLED[kind], f"words follow the word {marks[at].text!r}")
             if kind == "seed_phrase" and not re.match(r"(?:\W+[a-z]+){2}", after):
                 return None

@@ -20,11 +20,11 @@ from handraise.secrets.reading import Mention, Reading, read
 from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 2.3
+SUSPICIOUS: Final = 1.9
 """A question that weighs this much is doubtful."""
-SURE: Final = 3.2
+SURE: Final = 2.8
 """A question that weighs this much asks for a secret without a doubt, whatever the names of its fields say."""
-POSSIBLE: Final = -0.6
+POSSIBLE: Final = -0.2
 """What weighs less asks for no secret, even if a word names one: a "card number" among ten business cards."""
 ALONE: Final = 2.0
 """A message and one field alone must weigh so much more."""
