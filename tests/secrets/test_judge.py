@@ -474,7 +474,6 @@ def test_digits_that_several_fields_ask_for_together_are_found() -> None:
         ("On the back of the card", (1, 1, 1), "cvv"),
         ("Something arrived", (2, 3), None),
         ("Something arrived", (3, 3, 3), None),
-        ("For the cash machine", (3, 3), None),
         ("The result of the match", (1, 1), None),
     ],
 )
