@@ -73,8 +73,8 @@ demo: $(TOUR)/.ready ## a tour of a few minutes, in a temporary folder
 test: setup lint audit ## everything: style, types, every test, strangers included
 	@$(MAKE) --no-print-directory --jobs=2 types tests
 
-tests: $(READY) # eight workers for two cores: two thirds of their time is waiting for browsers, clocks and other programs
-	$(PYTEST) -n 8 $(AGAIN) $(TESTS)
+tests: $(READY) # six workers for two cores: two thirds of their time is waiting for browsers, clocks and other programs
+	$(PYTEST) -n 6 $(AGAIN) $(TESTS)
 
 check: $(READY) lint ## the inner loop, in a minute: all but slow tests and strangers
 	@$(MAKE) --no-print-directory --jobs=2 types inner

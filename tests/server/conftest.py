@@ -15,11 +15,20 @@ from mcp import Client, StdioServerParameters
 from tests.server.kinds.servers import made, target_of
 from tests.server.kinds.ways import WAYS, Way
 from tests.server.peers import REVISIONS, ROOT, connect, http_server, text_of
+from tests.server.rounds import sign_in
 
 from handraise.revisions import Revision
 
 JUNE, NOVEMBER, JULY = REVISIONS
 KINDS = ("mcpserver", "lowlevel", "fastmcp")
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_signed_in() -> Iterator[None]:
+    """A test that signs somebody in does not do it for the next one."""
+    sign_in(None)
+    yield
+    sign_in(None)
 
 
 class Cell(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -39,13 +39,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def effects(tmp_path: Path) -> Effects:
     return Effects(tmp_path / "effects")
-
-
-@pytest.fixture(autouse=True)
-def _nobody_is_signed_in() -> Iterator[None]:
-    sign_in(None)
-    yield
-    sign_in(None)
 
 
 async def go_on(rounds: Rounds, tool: str, before: dict[str, Any], **content: Any) -> dict[str, Any]:
