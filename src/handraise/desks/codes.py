@@ -46,7 +46,7 @@ FREE_TRIES: Final = 5
 PAUSE: Final = 10.0
 """Seconds between two tries after the free ones: forty bits then take some hundred thousand years."""
 TERMINAL: Final = "CONOUT$" if sys.platform == "win32" else "/dev/tty"
-"""The screen in front of whoever started this program, whatever its output is connected to."""
+"""The terminal of the person who started this program, also if its output goes into a file or a pipe."""
 DESK_CODE_FILE: Final = "desk-code.json"
 
 

@@ -165,7 +165,7 @@ _ADDRESS: Final = (
     r"|chat\.googleapis\.com/v1/spaces/\S{5,30}/messages\?key=\S{20,}|(?:feishu\.cn"
     r"|larksuite\.com)/open-apis/bot/v2/hook/[\w-]{20,})"
 )
-"""Addresses that let in whoever has them."""
+"""Addresses that let in every person who has them."""
 _QUERY_KEY: Final = (
     r"(?i:(?:^|[?&#\s])(?:(?:api_?)?key|(?:access|refresh|id|auth)_token|client_secret|sig"
     r"|X-(?:Amz|Goog)-Signature)=)([A-Za-z0-9%+/_.-]{24,2000})"

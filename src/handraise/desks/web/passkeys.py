@@ -262,7 +262,7 @@ class PasskeyPage:
 
 
 def _ignore(what: str, name: str) -> None:
-    """For a page that nobody waits for."""
+    """Do nothing: the default if no listener wants to know what happens to a passkey."""
 
 
 def _use_of(session: DeskSession, person: Person, passkey_task: PasskeyTask) -> Use:

@@ -111,7 +111,7 @@ class DeskSessions:
         return _key(ticket) in self._tickets
 
     def invited(self, ticket: str) -> Person | None:
-        """The person whom a ticket signs in."""
+        """The person that a ticket signs in."""
         found = self._tickets.get(_key(ticket))
         return None if found is None else found.person
 

@@ -287,8 +287,8 @@ class WebDesk:
         async with WebDesk(queue) as desk:
             link = desk.sign_in_url()
 
-    Nobody is let in without such a link. It is returned and never printed: whoever shows it decides where, and a
-    process whose output a model reads must not print it.
+    The desk lets people in only with such a link. This method returns the link and never prints it. The caller shows
+    it, and must not print it where a model reads the output.
     """
 
     def __init__(
