@@ -103,6 +103,35 @@ def test_show_filters(path: Path, words: list[str], numbers: list[int]) -> None:
     assert [event["number"] for event in shown] == numbers
 
 
+@pytest.mark.shows("G3")
+def test_show_prints_messages_and_answers_only_if_they_were_kept_and_are_wanted(path: Path) -> None:
+    assert "Which note?" not in handraise("show").output
+    shown = handraise("show", "--contents", "--server", "notes").output.splitlines()
+    assert [line[8:] for line in shown if line.startswith("        ")] == [
+        "Which note?",
+        "which: note 0",
+        "Which note?",
+        "which: note 1",
+    ]
+    told = [json.loads(line) for line in handraise("show", "--contents", "--json").output.splitlines()]
+    assert [event.get("contents") for event in told[:2]] == [
+        {"message": "Which note?"},
+        {"answer": {"which": "note 0"}},
+    ]
+    handraise("erase", "--person", "ada")
+    left = handraise("show", "--contents", "--server", "notes")
+    assert "Which note?" not in left.stdout
+    assert "No contents of these events were kept" in left.stderr
+
+
+def test_a_kept_content_that_was_changed_is_not_shown(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        assert database.execute("UPDATE contents SET body = x'00' WHERE body IS NOT NULL").rowcount
+    changed = handraise("show", "--contents")
+    assert changed.exit_code == 2
+    assert "was changed; run `handraise ledger verify`" in changed.stderr
+
+
 def test_show_says_when_there_is_nothing(path: Path) -> None:
     assert handraise("show", "--server", "nobody").output == "No such events.\n"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 import typer
 
 from handraise.disk import open_stream, replacing
-from handraise.display import for_line
+from handraise.display import for_line, for_terminal
 from handraise.errors import SetupError
 from handraise.policy.places import DATABASE_URLS
 
@@ -84,6 +85,7 @@ _EXAMPLES = """Examples:
   handraise ledger show --server notes --action decline --since 7d
   handraise ledger show --kind refused --json
   handraise ledger show --follow
+  handraise ledger show --tool delete_note --contents
 """
 _EXPORT_EXAMPLES = """Examples:
 
@@ -187,10 +189,15 @@ def show(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Keep showing new events until you press Ctrl+C.")
     ] = False,
+    with_contents: Annotated[
+        bool,
+        typer.Option("--contents", help="Show messages and answers too, as far as `ledger.keep` kept them."),
+    ] = False,
 ) -> None:
     """Show what was asked and decided, the newest event last.
 
-    A question has several events. They share its id, which `--json` shows. They contain no messages and no answers.
+    A question has several events. They share its id, which `--json` shows. Messages and answers are shown only with
+    `--contents`.
     """
     import asyncio
 
@@ -198,13 +205,18 @@ def show(
 
     async def work() -> int:
         async with open_existing_ledger(ledger) as found:
-            last = await _newest(found, wanted, limit, as_json)
+            table = _Table(found, as_json, with_contents)
+            last = await _newest(table, wanted, limit)
+            if with_contents and not (table.has_contents or follow):
+                typer.echo(
+                    "No contents of these events were kept: see `ledger.keep` in your policy.", err=True
+                )
             while follow:
                 await asyncio.sleep(_EVERY)
                 async for number, event in found.events(last):
                     last = number
                     if wanted.matches(event):
-                        _print(number, event, as_json)
+                        await table.print(number, event)
         return 0
 
     run(work())
@@ -230,22 +242,22 @@ def filter_of(
     return EventFilter(server, person, tool, action, kind, parse_time_option(since), parse_time_option(until))
 
 
-async def _newest(ledger: Ledger, wanted: EventFilter, limit: int, as_json: bool) -> int:
+async def _newest(table: _Table, wanted: EventFilter, limit: int) -> int:
     """Print the newest events; returns the number of the last one."""
     chosen: list[tuple[int, LedgerEvent]] = []
     newest = 0
-    async for number, event in ledger.newest():
+    async for number, event in table.ledger.newest():
         newest = newest or number
         if wanted.matches(event):
             chosen.append((number, event))
         if len(chosen) == limit or (wanted.since is not None and event.time < wanted.since):
             break
-    if not as_json and not chosen:
+    if not table.as_json and not chosen:
         typer.echo("No such events." if newest else "The ledger is empty.")
-    elif not as_json:
+    elif not table.as_json:
         typer.echo(_row("no.", "when", "what", "server", "tool", "how"))
     for number, event in reversed(chosen):
-        _print(number, event, as_json)
+        await table.print(number, event)
     return newest
 
 
@@ -263,17 +275,43 @@ def _row(number: str, when: str, what: str, server: str, tool: str, how: str) ->
     return (start + _short(how, max(16, columns - len(start)))).rstrip()
 
 
-def _print(number: int, event: LedgerEvent, as_json: bool) -> None:
-    if as_json:
+class _Table:
+    """Prints events: as rows, or as JSON; with their contents if they are wanted."""
+
+    def __init__(self, ledger: Ledger, as_json: bool, with_contents: bool) -> None:
+        self.ledger = ledger
+        self.as_json = as_json
+        self.has_contents = False
+        self._with_contents = with_contents
+
+    async def print(self, number: int, event: LedgerEvent) -> None:
+        """Print one event."""
         from handraise.ledger.views import json_line
 
-        typer.echo(json_line(number, event))
-        return
-    when = datetime.fromtimestamp(event.time / 1000).astimezone()
-    request = event.about.request
-    tool = "" if request is None else request.target or request.method
-    row = _row(str(number), f"{when:%m-%d %H:%M:%S}", event.kind, event.about.server.id, tool, how(event))
-    typer.echo(row)
+        contents = await self.ledger.contents(event) if self._with_contents else {}
+        self.has_contents = self.has_contents or bool(contents)
+        if self.as_json:
+            typer.echo(json_line(number, event, contents))
+            return
+        when = datetime.fromtimestamp(event.time / 1000).astimezone()
+        request = event.about.request
+        tool = "" if request is None else request.target or request.method
+        row = _row(str(number), f"{when:%m-%d %H:%M:%S}", event.kind, event.about.server.id, tool, how(event))
+        typer.echo(row)
+        for line in _lines_of(contents) if event.kind != "shown" else []:  # it was asked in the same words
+            typer.echo(f"        {line}")
+
+
+def _lines_of(contents: Mapping[str, str]) -> Iterator[str]:
+    """A message and the fields of an answer, inert, as wide as the terminal."""
+    answer = json.loads(contents.get("answer", "null"))
+    said = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in (answer or {}).items()
+    }
+    texts = [contents.get("message", ""), *(f"{name}: {value}" for name, value in said.items())]
+    for text in texts:
+        yield from for_terminal(text, columns=shutil.get_terminal_size((80, 24)).columns - 8) if text else []
 
 
 def how(event: LedgerEvent) -> str:

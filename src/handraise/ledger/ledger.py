@@ -17,7 +17,7 @@ from handraise.errors import HandraiseError, LedgerError, SetupError, StoreError
 from handraise.ledger.events import EventContext, LedgerEvent, RequestRecord, parse_event
 from handraise.ledger.own_ledger import CheckpointCopy, send_copies
 from handraise.ledger.proof import KeyedAuthenticator, LedgerKeys, Note, Tree, parse_notes, tree_of
-from handraise.ledger.trail import Keeping, ShownQuestion, Trail, new_id
+from handraise.ledger.trail import Keeping, ShownQuestion, Trail, decrypt_content, new_id
 from handraise.ledger.verify import ExpectedContent, LedgerVerdict, Verification, VerificationReport
 from handraise.policy.places import database_of
 from handraise.stores import SqliteStore, named_store
@@ -260,6 +260,20 @@ class Ledger:
             for number, body in rows:
                 yield number, _read(number, body)
             before = rows[-1].number
+
+    async def contents(self, event: LedgerEvent) -> dict[str, str]:
+        """The message and the answer of an event, as far as they were kept and not erased."""
+        named = {"message": event.message, "answer": event.answer}
+        wanted = {name: content for name, content in named.items() if content is not None}
+        kept = await self.tables.contents([content.ref for content in wanted.values()]) if wanted else {}
+        found = {}
+        for name, content in wanted.items():
+            if (
+                content.ref in kept
+                and (plain := decrypt_content(kept[content.ref], content.hash)) is not None
+            ):
+                found[name] = plain.decode()
+        return found
 
     # The whole ledger. The proof stays.
 

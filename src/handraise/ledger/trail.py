@@ -50,16 +50,19 @@ def encrypt_content(plain: bytes, *, ref: str, key: bytes, keep: bool) -> tuple[
     return _hash(plain, key), StoredContent(ref, key, body)
 
 
-def decrypt_content(kept: StoredContent) -> bytes | None:
-    """The content, or None when only its hash is known. Raises `LedgerError` when it was changed."""
+def decrypt_content(kept: StoredContent, hashed: str) -> bytes | None:
+    """The content with this hash, or None when only its hash is known. Raises `LedgerError` when it was changed."""
     from cryptography.exceptions import InvalidTag
 
     if kept.body is None:
         return None
     try:
-        return _cipher(kept.key).decrypt(_NONCE, kept.body, kept.ref.encode())
+        plain = _cipher(kept.key).decrypt(_NONCE, kept.body, kept.ref.encode())
     except InvalidTag:
-        raise LedgerError(f"the content {kept.ref} was changed") from None
+        plain = None
+    if plain is None or not hmac.compare_digest(_hash(plain, kept.key), hashed):
+        raise LedgerError(f"the content {kept.ref} was changed; run `handraise ledger verify`")
+    return plain
 
 
 def _hash(plain: bytes, key: bytes) -> str:

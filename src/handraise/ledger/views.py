@@ -158,9 +158,10 @@ async def dump_cloudevents(events: AsyncIterable[tuple[int, LedgerEvent]], origi
         yield _dumped(cloud_event)
 
 
-def json_line(number: int, event: LedgerEvent) -> str:
-    """One event as a JSON object."""
-    return _dumped({"number": number, **_said(event)})
+def json_line(number: int, event: LedgerEvent, contents: Mapping[str, str] = MappingProxyType({})) -> str:
+    """One event as a JSON object, with the contents that were kept of it."""
+    kept = {name: json.loads(text) if name == "answer" else text for name, text in contents.items()}
+    return _dumped({"number": number, **_said(event)} | ({"contents": kept} if kept else {}))
 
 
 def _dumped(value: object) -> str:
