@@ -35,17 +35,19 @@ Half = Literal[
     "strangers4",
     "strangers5",
     "strangers6",
+    "strangers6_held",
     "strangers7",
     "strangers8",
     "strangers9",
+    "strangers10",
     "probes",
     "probes2",
-    "strangers6_held",
     "strangers8_held",
     "strangers9_held",
+    "strangers10_held",
 ]
-HELD_OUT: tuple[Half, ...] = ("strangers6_held", "strangers8_held", "strangers9_held")
-"""The other halves of `strangers6`, `strangers8` and `strangers9`. Nobody works with them in view."""
+HELD_OUT: tuple[Half, ...] = ("strangers8_held", "strangers9_held", "strangers10_held")
+"""The other halves of `strangers8`, `strangers9` and `strangers10`. Nobody works with them in view."""
 
 _FIELD = re.compile(
     r"(?P<name>[^\s:{]+)(?:: (?P<title>.*?)(?: / (?P<description>.*?))?)?\s*(?P<rest>\{.*\})?", re.DOTALL

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,14 @@ def languages() -> dict[str, tuple[list[str], list[str]]]:
     text = (DATA / "languages.txt").read_text("utf-8")
     found = re.findall(r"(?m)^\[(\w+)\]\n(.+)\n(.+)$", text)
     return {language: (asking.split("; "), harmless.split("; ")) for language, asking, harmless in found}
+
+
+@cache
+def long_sentences() -> dict[str, list[str]]:
+    """Long harmless sentences, as servers write them around their questions, by language."""
+    text = (DATA / "long_harmless.txt").read_text("utf-8")
+    parts = (each.split("]\n") for each in text.split("[")[1:])
+    return {language: lines.split("\n")[:-1] for language, lines in parts}
 
 
 def sentences() -> Iterator[Labelled]:

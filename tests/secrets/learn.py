@@ -12,13 +12,16 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
-from tests.secrets.hostile import HELD_OUT, Half, calls
-from tests.secrets.labelled import open_examples, own_forms, own_phrases, sentences
+from tests.secrets.hostile import HELD_OUT, Asked, Half, calls
+from tests.secrets.labelled import long_sentences, open_examples, own_forms, own_phrases, sentences
 
+from handraise.forms import Field, Text
 from handraise.secrets import weighing
+from handraise.secrets.reading import read
 from handraise.secrets.weighing import DAMPING, Features, Weights, features_of
 
 _ROUNDS: Final = 25
@@ -26,7 +29,7 @@ _STEP: Final = 3.0
 _DECAY: Final = 3e-4
 _RAREST: Final = 3
 """A feature of fewer calls is left out."""
-_LIGHTEST: Final = 0.3
+_LIGHTEST: Final = 0.45
 """A smaller weight is left out."""
 
 _LIKE_NEW: Final = 3.0
@@ -34,17 +37,14 @@ _LIKE_NEW: Final = 3.0
 _PHRASES: Final = 0.1
 """How much a bare phrase counts."""
 
-_ADDED: Final = (
-    "\nWhy: This is what the team has agreed on, so that nobody has to look it up again.",
-    "\nWhy: The report is due on Friday and it would be wrong without that.",
-    "\nWhy: You asked for it yesterday, and there were two that fit.",
-    "\nIf you decline: Everything stays as it was, and the call ends there without a change.",
-    "\nIf you decline: It is left out, and I go on with the rest of what you gave me.",
-    "\nIf you decline: No message is sent, and you are told when it is time to do it by hand.",
-)
-"""Servers add such sentences to a message. Without them, the little words of a long message would look suspicious."""
-_WITH_ADDED: Final = 0.35
-"""The share of calls that are learned once more, with such a sentence."""
+_WITH_ADDED: Final = 0.5
+"""The share of calls that are learned once more, with harmless text around them.
+
+A hostile server adds such text, and an honest one explains itself. Without this, the little words of long messages
+would look suspicious, and every other word would speak for a harmless question.
+"""
+_ADDED_COUNTS: Final = 0.5
+"""How much such a call counts, compared with the call itself."""
 
 Place = tuple[str, str]
 """Where a feature stands, and what it is."""
@@ -65,20 +65,55 @@ LEARNED: Final = tuple(half for half in get_args(Half) if half not in HELD_OUT)
 def examples(halves: Iterable[Half] = LEARNED) -> Iterator[Example]:
     """All labelled calls and forms of these sets."""
     draw = random.Random(3)
+    halves = list(halves)
+    around = [
+        call.questions[0] for half in halves for call in calls("harmless", half) if len(call.questions) == 1
+    ]
     for half in halves:
         for label in ("asking", "harmless"):
             for call in calls(label, half):
-                questions = [(asked.message, asked.form.fields) for asked in call.questions]
+                questions = [(asked.message, list(asked.form.fields)) for asked in call.questions]
                 weight = _LIKE_NEW if half.startswith(("strangers", "probes2")) else 1.0
                 yield Example(_placed(features_of(questions)), label == "asking", weight)
                 if draw.random() < _WITH_ADDED:
-                    message, fields = questions[0]
-                    questions[0] = message + draw.choice(_ADDED), fields
-                    yield Example(_placed(features_of(questions)), label == "asking")
+                    questions[0] = _surrounded(draw, *questions[0], draw.choice(around))
+                    yield Example(_placed(features_of(questions)), label == "asking", weight * _ADDED_COUNTS)
+
+
+def _surrounded(
+    draw: random.Random, message: str, fields: list[Field], harmless: Asked
+) -> tuple[str, list[Field]]:
+    """A question with a long sentence in its language, the message of another question, or that one's fields."""
+    match draw.choice(("sentence", "sentence", "message", "fields")):
+        case "sentence":
+            added = draw.choice(_in_its_language(" ".join([message, *(each.title or "" for each in fields)])))
+        case "message":
+            added = harmless.message
+        case _:
+            return message, draw.choice(([*fields, *harmless.form.fields], [*harmless.form.fields, *fields]))
+    return draw.choice((f"{added} {message}", f"{message} {added}")), fields
+
+
+def _in_its_language(text: str) -> list[str]:
+    """Long harmless sentences in the language that shares the most words with a text, or else the most letters."""
+    words, letters = set(read(text).words), set(text)
+
+    def shared(lines: list[str]) -> tuple[int, int]:
+        return len(words & _words_of(" ".join(lines))), len(letters & set("".join(lines)))
+
+    return max(long_sentences().values(), key=shared)
+
+
+@cache
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(read(text).words)
 
 
 def own_examples() -> Iterator[Example]:
     """The forms that are labelled field by field, and sentences of many languages as messages and titles."""
+    for lines in long_sentences().values():
+        for line in lines:
+            yield Example(_placed(features_of([(line, [Text("value")])])), asks=False)
     forms, phrases = [*open_examples(), *own_forms()], [*own_phrases(), *sentences()]
     for weight, labelled in ((1.0, forms), (_PHRASES, phrases)):
         for each in labelled:

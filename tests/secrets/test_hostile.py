@@ -35,6 +35,7 @@ BARS: dict[Half, Bars] = {
     "strangers7": Bars(0.94, 0.86, 0.005),
     "strangers8": Bars(0.96, 0.92, 0.01),
     "strangers9": Bars(0.98, 0.94, 0.01),
+    "strangers10": Bars(0.98, 0.94, 0.01),
     "probes": Bars(0.89, 0.77, 0.02),
     "probes2": Bars(0.81, 0.63, 0.01),
     "strangers6_held": Bars(0.88, 0.82, 0.02),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from handraise.errors import SecretInForm
 from handraise.forms import Choice, Choices, Field, Flag, Form, Text
 from handraise.secrets.finding import SecretFinding
-from handraise.secrets.judge import BY_SHAPE, by_weight, confirmed, finding_of, judge_form, texts_of
+from handraise.secrets.judge import BY_SHAPE, by_weight, confirmed, findings_of, judge_form, texts_of
 from handraise.secrets.lexicon import Rule, lexicon
 from handraise.secrets.reading import Mention, Reading, gravity, read
 from handraise.secrets.weighing import GOING_ON, SURE, SUSPICIOUS, weigh
@@ -111,9 +111,7 @@ class CallReading:
         findings = (*alone, *(self._after_reference(message, form, fields) if plausible else ()))
         if not findings and weighed.total >= SUSPICIOUS:
             taking = open_fields if weighed.total >= SURE else fields
-            return tuple(
-                finding_of(each.name, by_weight(weighed), self._texts(message, form)) for each in taking
-            )
+            return self._findings(taking, by_weight(weighed), message, form)
         return tuple(map(confirmed, findings)) if weighed.total >= SURE else findings
 
     def _after_reference(
@@ -124,9 +122,9 @@ class CallReading:
             now = read(message)
             doubtful = named.doubtful or not (named.firm and (now.generic or now.refers_back))
             named = named._replace(doubtful=doubtful)
-            return tuple(finding_of(each.name, named, self._texts(message, form)) for each in fields)
+            return self._findings(fields, named, message, form)
         if (completed := self._completed(message, fields)) is not None:
-            return tuple(finding_of(each.name, completed, self._texts(message, form)) for each in fields)
+            return self._findings(fields, completed, message, form)
         return self._as_one_form(message, form)
 
     def _named_before(self, message: str) -> Mention | None:
@@ -161,8 +159,12 @@ class CallReading:
         ]
         return min(mentions, key=gravity, default=None)
 
-    def _texts(self, message: str, form: Form[Any]) -> list[str]:
-        return [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]
+    def _findings(
+        self, fields: list[Text], mention: Mention, message: str, form: Form[Any]
+    ) -> tuple[SecretFinding, ...]:
+        """The same for each of these fields."""
+        texts = [text for question in (*self._earlier, (message, form)) for text in texts_of(*question)]
+        return findings_of(dict.fromkeys((field.name for field in fields), mention), texts)
 
     def _readings(self) -> list[Reading]:
         texts = [message for message, _ in self._earlier]
@@ -193,7 +195,7 @@ class CallReading:
         return tuple(
             replace(found, field=mine[found.field])
             if found.kind in BY_SHAPE
-            else _doubt(mine[found.field], found.kind, found.words, [])
+            else _doubt(mine[found.field], found)
             for found in judge_form(f"{messages} {message}", whole)
             if found.field in mine
         )
@@ -219,5 +221,6 @@ def _says_little(field: Text) -> bool:
     return label.generic or {"ordinary", "head"}.isdisjoint(label.roles)
 
 
-def _doubt(field: str, kind: str, words: tuple[str, ...], texts: list[str]) -> SecretFinding:
-    return finding_of(field, Mention(kind, True, True, True, True, words=words), texts)
+def _doubt(field: str, found: SecretFinding) -> SecretFinding:
+    """The finding in a doubtful form, for a field of this question."""
+    return findings_of({field: Mention(found.kind, True, True, True, True, words=found.words)}, [])[0]

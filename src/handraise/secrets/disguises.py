@@ -126,9 +126,22 @@ def seen_in(word: str) -> Iterator[str]:
             yield from (word[-at - 2 : -2] + word[: -at - 2] for at in (1, 2, 3))
         yield codecs.encode(word, "rot13")
         doubled = word + word
-        yield from (secret for secret in _long_secrets() if len(secret) == len(word) and secret in doubled)
+        yield from (secret for secret in _by_letters().get(_letters(word), ()) if secret in doubled)
         if (neighbour := _neighbour(word)) is not None:
             yield neighbour
+
+
+def _letters(word: str) -> str:
+    return "".join(sorted(word))
+
+
+@lru_cache(maxsize=1)
+def _by_letters() -> dict[str, list[str]]:
+    """The long words by their letters in the order of the alphabet."""
+    found: dict[str, list[str]] = {}
+    for secret in _long_secrets():
+        found.setdefault(_letters(secret), []).append(secret)
+    return found
 
 
 def decoded_base64(word: str) -> str:
@@ -191,11 +204,14 @@ def may_begin(word: str) -> bool:
     return len(word) <= _LONGEST_PIECE and (word in starts or turned in starts or turned in ends)
 
 
+@lru_cache(maxsize=16_384)
 def may_go_on(word: str) -> bool:
     """Whether it may be a later piece of one."""
     if word in _NATO:
         return True
-    return len(word) <= _LONGEST_PIECE and (word in _in_a_row() or word[::-1] in _in_a_row())
+    return (
+        word.isalpha() and len(word) <= _LONGEST_PIECE and (word in _in_a_row() or word[::-1] in _in_a_row())
+    )
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -26,12 +26,14 @@ from handraise.secrets.shape import (
 )
 from handraise.secrets.weighing import (
     ALONE,
+    APART,
     MANY_OPTIONS,
     POSSIBLE,
     SURE,
     SUSPICIOUS,
     Weighed,
     weigh,
+    weigh_apart,
 )
 
 _CREDENTIAL: Final = ENTERING | {
@@ -71,6 +73,8 @@ _ON_A_CARD: Final = ((16, 16), (3, 3), (3, 4))
 _SENTENCE_END: Final = re.compile(r"[.:!?…]*[.:!?…]\s+")
 _LONGEST_PIN: Final = 8
 """More digits are a number of another kind."""
+_LONGEST: Final = 500
+"""So much of the end of a message is read together with a label."""
 _FEW_WORDS: Final = 4
 """A message that says no more than this, and names a secret, is about that secret."""
 
@@ -106,6 +110,10 @@ class _Label(NamedTuple):
         told_apart = self.description.mentions or self.description.passing or request.denies
         denies = self.description.denies or self.title.denies or not _SAID_ENOUGH.isdisjoint(self.roles)
         return denies or bool(self.ordinary and told_apart)
+
+    def names(self, mention: Mention) -> bool:
+        """Whether its own title, or its name if it has none, names this secret without a doubt."""
+        return mention.firm and mention.asked and not mention.doubtful and mention in self.shown.mentions
 
     def fits(self, mention: Mention) -> bool:
         """Whether the field can carry it. A number is a PIN or a card, hardly ever a password.
@@ -164,29 +172,36 @@ def judge_form(message: str, form: Form[Any], *, strict: bool = False) -> tuple[
     taking = [each for each in form.fields if isinstance(each, Text) and each.name not in found]
     found.update(of_a_chosen_kind(form, taking))
     asks_for_another = any(mention.firm and not mention.closing for mention in request.mentions)
-    weighed = weigh([(message, form.fields)])
-    heavy = weighed.total >= SURE
+    weighed, apart = weigh([(message, form.fields)]), weigh_apart(message, form.fields)
+    heavy = max(weighed.total, max(apart.values())[0] - APART) >= SURE
     found = {
         name: mention._replace(doubtful=mention.doubtful and (not heavy or mention.kind == "personal_data"))
         for name, mention in found.items()
-        if not _needs_weight(mention)
-        or weighed.total >= POSSIBLE
-        or _weight_of(message, form, name) >= POSSIBLE + ALONE
+        if weighed.total >= POSSIBLE
+        or apart[name][0] >= POSSIBLE + ALONE
+        or not _needs_weight(mention)
+        or any(label.names(mention) for label in labels if label.field.name == name)
     }
-    if not found and not asks_for_another and weighed.total >= SUSPICIOUS:
-        open_labels = [
-            each for each in labels if each.takes_any_text and (heavy or not each.says_harmless(request))
-        ]
-        found = {label.field.name: by_weight(weighed) for label in open_labels}
-    return tuple(finding_of(name, mention, texts_of(message, form)) for name, mention in found.items())
+    if not found and not asks_for_another:
+        suspicious = ((label, _suspicious(label.field, weighed, apart)) for label in labels)
+        found = {
+            label.field.name: mention
+            for label, mention in suspicious
+            if mention and label.takes_any_text and (heavy or not label.says_harmless(request))
+        }
+    return findings_of(found, texts_of(message, form))
 
 
-def _weight_of(message: str, form: Form[Any], name: str | None) -> float:
-    """The weight of the message and one field alone.
-
-    Harmless fields beside it would outweigh it otherwise, and a hostile author adds some.
-    """
-    return weigh([(message, [field for field in form.fields if field.name == name])]).total
+def _suspicious(
+    field: Carrier, weighed: Weighed, apart: Mapping[str | None, tuple[float, str]]
+) -> Mention | None:
+    """What the words alone speak for, of the whole question or of a part of it with this field."""
+    if weighed.total >= SUSPICIOUS:
+        return by_weight(weighed)
+    total, clause = apart[field.name]
+    if total < SUSPICIOUS + APART:
+        return None
+    return by_weight(weigh([(clause, (field,))])._replace(total=total - APART))
 
 
 def _needs_weight(mention: Mention) -> bool:
@@ -311,7 +326,7 @@ def _asked_in_two_texts(
     """The message and a label that names nothing are one sentence: "We texted you six digits", "Type them here"."""
     for label in labels:
         if label.field.title and not label.ordinary:
-            whole = read(_SENTENCE_END.sub(", ", f"{message}. {label.field.title}"))
+            whole = read(_SENTENCE_END.sub(", ", f"{message[-_LONGEST:]}. {label.field.title}"))
             known = request.harmless | label.title.harmless
             for mention in sorted(whole.mentions, key=gravity):
                 if (
@@ -470,9 +485,13 @@ def texts_of(message: str, form: Form[Any]) -> list[str]:
     return texts
 
 
-def finding_of(field: str | None, mention: Mention, texts: list[str]) -> SecretFinding:
-    """What a person is told about a mention in these texts."""
-    words = as_written(mention.words, texts)
+def findings_of(found: Mapping[str | None, Mention], texts: list[str]) -> tuple[SecretFinding, ...]:
+    """What a person is told about the mentions in these texts, by field."""
+    written = {words: as_written(words, texts) for words in {mention.words for mention in found.values()}}
+    return tuple(_finding(field, mention, written[mention.words]) for field, mention in found.items())
+
+
+def _finding(field: str | None, mention: Mention, words: tuple[str, ...]) -> SecretFinding:
     reason = f"This may be asking for {CALLED[mention.kind]}. Do not give one here."
     finding = SecretFinding(field, 2, mention.kind, reason, doubtful=True, words=words)
     return finding if mention.doubtful else confirmed(finding)

@@ -9,6 +9,7 @@ to reuse". Each word, each pair of words, each role that a word plays and each t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib.resources import files
@@ -20,14 +21,16 @@ from handraise.secrets.reading import Mention, Reading, read
 from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 1.9
+SUSPICIOUS: Final = 2.1
 """A question that weighs this much is doubtful."""
 SURE: Final = 2.8
 """A question that weighs this much asks for a secret without a doubt, whatever the names of its fields say."""
-POSSIBLE: Final = -0.2
+POSSIBLE: Final = -0.45
 """What weighs less asks for no secret, even if a word names one: a "card number" among ten business cards."""
-ALONE: Final = 2.0
+ALONE: Final = 2.4
 """A message and one field alone must weigh so much more."""
+APART: Final = 1.2
+"""A sentence and one field must weigh so much more than a whole question."""
 GOING_ON: Final = -2.0
 """A question that goes on about an earlier one says little: with that one, it must weigh no more than this."""
 DAMPING: Final = 12
@@ -37,6 +40,9 @@ MANY_OPTIONS: Final = 20
 _LONGEST_COUNTED: Final = 40
 """All longer texts are alike."""
 _HEAVIEST: Final = 3
+_PAUSE: Final = re.compile(r"[.!?…:;,،|–—]+(?:\s+|$)|[。！？।、，：；]+\s*|\n+")
+_HEAVIEST_CLAUSES: Final = 8
+"""So many clauses are weighed with each field."""
 _LITTLE: Final = 3
 
 _ABOUT: Final = (
@@ -171,11 +177,40 @@ def weigh(questions: Sequence[tuple[str, Iterable[Field]]]) -> Weighed:
     return weighed(features_of(questions), _weights())
 
 
+def weigh_apart(message: str, fields: Iterable[Field]) -> dict[str | None, tuple[float, str]]:
+    """The weight of each field with one clause of the message only, and that clause; of None for no field.
+
+    The attack: harmless sentences and fields around a question for a secret, which outweigh it.
+    """
+    weights = _weights()
+    clauses = [each for each in _PAUSE.split(message) if each] or [message]
+    said = {each: _found(features_of([(each, ())]), weights) for each in clauses}
+    heaviest = sorted(said, key=lambda each: sum(said[each]), reverse=True)[:_HEAVIEST_CLAUSES]
+    asked: dict[str | None, list[float]] = {None: []}
+    asked.update((field.name, _found(features_of([("", (field,))]), weights)) for field in fields)
+    return {
+        name: max((_total(weights.bias, [*said[each], *found]), each) for each in heaviest)
+        for name, found in asked.items()
+    }
+
+
+def _found(features: Features, weights: Weights) -> list[float]:
+    return [
+        table[feature]
+        for present, table in zip(features, weights[1:], strict=True)
+        for feature in present
+        if feature in table
+    ]
+
+
+def _total(bias: float, found: list[float]) -> float:
+    return bias + sum(found) / sqrt(len(found) + DAMPING)
+
+
 def weighed(features: Features, weights: Weights) -> Weighed:
     """Add the weights up."""
+    total = _total(weights.bias, _found(features, weights))
     tables = [*zip(features, weights[1:], strict=True)]
-    found = [table[feature] for present, table in tables for feature in present if feature in table]
-    total = weights.bias + sum(found) / sqrt(len(found) + DAMPING)
     if total < SUSPICIOUS:
         return Weighed(total, "password", ())
     said = {*features.roles, *(word for word in features.words if _may_be_told(word))}

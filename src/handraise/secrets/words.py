@@ -96,8 +96,6 @@ class Word(NamedTuple):
     """Phrases may pass over it."""
     begins: bool
     """It may be the first piece of a secret that was cut in pieces."""
-    goes_on: bool
-    """It may be a later piece."""
 
 
 class Segment(NamedTuple):
@@ -144,7 +142,7 @@ def words_of(clause: str) -> tuple[Word, ...]:
     if not 1 < len(words) <= _MOST_PIECES:
         return words
     texts = [word.text for word in words]
-    if any(one.begins and other.goes_on for one, other in pairwise(words)):
+    if any(one.begins and may_go_on(other.text) for one, other in pairwise(words)):
         joined = put_together(texts)
         words = words if len(joined) == len(words) else tuple(map(_word, joined))
     if len(words) > _FEW and all(word.alone.unknown for word in words):
@@ -167,7 +165,7 @@ def _number(text: str) -> Word:
     """Not remembered: there are too many."""
     known = lexicon()
     begun = (f"{text} ",) if text in known.beginnings else ()
-    return Word(text, _marked(text, known.phrases.get(text, NOTHING)), (text,), begun, False, False, False)
+    return Word(text, _marked(text, known.phrases.get(text, NOTHING)), (text,), begun, False, False)
 
 
 @lru_cache(maxsize=16_384)
@@ -305,7 +303,7 @@ def marks_of(words: Sequence[Word]) -> list[Mark]:
     marks, at = [], 0
     while at < len(words):
         mark, length = words[at].alone, 1
-        if words[at].begun and (phrase := _longest(words[at:])):
+        if words[at].begun and (phrase := _longest(words, at)):
             length, entry = phrase
             mark = _marked(" ".join([word.text for word in words[at : at + length]]), entry)
         marks.append(mark)
@@ -320,16 +318,16 @@ def _known(word: str) -> Word:
     entry = next((known.phrases[form] for form in forms if form in known.phrases), NOTHING)
     begun = tuple(f"{form} " for form in forms if form in known.beginnings)
     little = not known.little.isdisjoint(forms)
-    return Word(word, _marked(word, entry), forms, begun, little, may_begin(word), may_go_on(word))
+    return Word(word, _marked(word, entry), forms, begun, little, may_begin(word))
 
 
-def _longest(words: Sequence[Word]) -> tuple[int, Entry] | None:
-    """The longest phrase that begins with the first word; little words between its words are passed over."""
+def _longest(words: Sequence[Word], start: int) -> tuple[int, Entry] | None:
+    """The longest phrase that begins with this word; little words between its words are passed over."""
     phrases, beginnings = lexicon().phrases, lexicon().beginnings
     longest = None
-    begun = [(phrase, 0) for phrase in words[0].begun]
-    for place in range(1, len(words)):
-        forms, little = words[place].forms, words[place].little
+    begun = [(phrase, 0) for phrase in words[start].begun]
+    for place in range(1, len(words) - start):
+        forms, little = words[start + place].forms, words[start + place].little
         going_on = []
         for before, skipped in begun:
             for form in forms:
