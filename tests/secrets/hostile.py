@@ -76,7 +76,12 @@ def calls(label: Literal["asking", "harmless"], half: Half) -> Iterator[HostileC
         if re.fullmatch(r"\[[a-z ]+\]", line):
             kind = line[1:-1]
         elif line:
-            yield HostileCall(kind, line, tuple(_asked(each) for each in line.split(" >> ")))
+            yield call_of(line, kind)
+
+
+def call_of(line: str, kind: str = "") -> HostileCall:
+    """The call that a line describes."""
+    return HostileCall(kind, line, tuple(_asked(each) for each in line.split(" >> ")))
 
 
 def _asked(text: str) -> Asked:

@@ -25,6 +25,8 @@ from handraise.secrets.reading import read
 from handraise.secrets.weighing import DAMPING, Features, Weights, features_of
 
 _ROUNDS: Final = 25
+_SETTLED: Final = 8
+"""The weights are the mean of those after this round: the last ones depend on the order of the calls."""
 _STEP: Final = 3.0
 _DECAY: Final = 3e-4
 _RAREST: Final = 3
@@ -136,6 +138,7 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[Place, float]]:
     ]
     weights = dict.fromkeys(sorted(feature for feature in seen if seen[feature] >= _RAREST), 0.0)
     bias, order = 0.0, random.Random(1)
+    biases, sums = 0.0, dict.fromkeys(weights, 0.0)
     for number in range(_ROUNDS):
         order.shuffle(kept)
         step = _STEP / (1 + 0.3 * number)
@@ -146,7 +149,12 @@ def learned(known: Iterable[Example]) -> tuple[float, dict[Place, float]]:
             bias -= error
             for feature in features:
                 weights[feature] -= error / length + step * _DECAY * weights[feature]
-    return bias, weights
+        if number >= _SETTLED:
+            biases += bias
+            for feature, weight in weights.items():
+                sums[feature] += weight
+    counted = _ROUNDS - _SETTLED
+    return biases / counted, {feature: total / counted for feature, total in sums.items()}
 
 
 def weights_of(bias: float, weights: dict[Place, float]) -> Weights:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from tests.secrets.answer_set import harmless_answers, secret_answers
-from tests.secrets.hostile import Half, HostileCall, calls
+from tests.secrets.hostile import Half, HostileCall, call_of, calls
 
 from handraise.secrets import CallReading, SecretFinding, scan_answer
 
@@ -78,6 +78,32 @@ def test_calls_that_ask_for_a_secret_are_found(half: Half) -> None:
 def test_harmless_calls_raise_no_alarm(half: Half) -> None:
     alarms = [bool(findings(call)) for call in calls("harmless", half)]
     assert sum(alarms) <= BARS[half].alarms * len(alarms)
+
+
+POLITE = (
+    "Thanks for planning the summer party with us. We would like to know a few things about the room, the food and the "
+    "number of guests. "
+)
+WORDY = "Thanks for planning the party, we will look after the room, the food and the guests, and for that we ask: "
+ORDINARY = (
+    ' | city: City | date: Delivery date {"format": "date"} | notes: Notes for the driver | team: Team'
+    ' | colour: Colour {"enum": ["red", "blue"]} | guests: Guests {"type": "integer", "minimum": 1, "maximum": 10}'
+)
+
+
+@pytest.mark.slow
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(("before", "after"), [(POLITE, ""), (WORDY, ""), ("", ORDINARY)])
+@pytest.mark.parametrize("half", ["strangers8", "strangers9", "strangers10"])
+def test_harmless_sentences_and_fields_around_it_hide_no_question(
+    half: Half, before: str, after: str
+) -> None:
+    def alarmed(label: Literal["asking", "harmless"]) -> float:
+        lines = [call.line for call in calls(label, half) if " >> " not in call.line]
+        return sum(bool(findings(call_of(f"{before}{line}{after}"))) for line in lines) / len(lines)
+
+    assert alarmed("asking") >= 0.85
+    assert alarmed("harmless") <= 0.02
 
 
 def test_the_sets_are_as_large_as_promised() -> None:

@@ -491,3 +491,40 @@ def test_a_pin_code_in_india_and_a_count_of_passwords_are_harmless() -> None:
     postal = Form.by_hand(Text("pincode", title="PIN code", pattern="^[1-9][0-9]{5}$"))
     assert not judge_form("Where do we deliver?", postal)
     assert not judge_form("Rules", Form.by_hand(Integer("history", title="Passwords remembered")))
+
+
+@pytest.mark.slow
+@pytest.mark.shows("F8")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "p a s s ",
+        "a. ",
+        "ab cd ef gh, ",
+        "0x41 ",
+        "пароль ",
+        "-",
+        "密",
+        "&#65;",
+        "The room is nice and the food is good. ",
+    ],
+)
+def test_judging_takes_time_in_proportion_to_the_text(words: str) -> None:
+    # The attack: a minute in which nobody else is served. No clock is asked: if it fails, this test does not end.
+    fields = [Text(f"field_{number}", title=f"Field {number}") for number in range(50)]
+    judge_form((words * 64 * 1024)[: 64 * 1024], Form.by_hand(*fields))
+
+
+@pytest.mark.slow
+@pytest.mark.shows("F8")
+def test_a_text_of_new_words_is_judged_in_time_too() -> None:
+    message = "".join(f"word{number}, " for number in range(6000))
+    judge_form(message, Form.by_hand(*(Text(f"field_{number}") for number in range(50))))
+
+
+@pytest.mark.shows("S3")
+def test_a_field_that_names_a_secret_is_not_outweighed_by_its_neighbours() -> None:
+    wifi = Text("psk", title="Wi-Fi password", min_length=8, max_length=63)
+    assert kinds("Which Wi-Fi should the printer join?", Text("ssid", title="Network name"), wifi) == {
+        "psk": "password"
+    }

@@ -21,7 +21,7 @@ from handraise.secrets.reading import Mention, Reading, read
 from handraise.secrets.shape import digits_of
 
 WEIGHTS: Final = "weights.json"
-SUSPICIOUS: Final = 2.1
+SUSPICIOUS: Final = 2.2
 """A question that weighs this much is doubtful."""
 SURE: Final = 2.8
 """A question that weighs this much asks for a secret without a doubt, whatever the names of its fields say."""
