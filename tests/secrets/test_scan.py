@@ -220,6 +220,8 @@ def test_no_answer_makes_the_scan_fail(content: dict[str, object]) -> None:
         "-----BEGIN ",
         "xox",
         ":@",
+        "user:pass@",
+        "Wi-Fi x ",
         "Bearer ",
     ],
 )

@@ -32,7 +32,7 @@ _VALUE: Final = (
     r"(?!\s(?:days|weeks|months|years|hours|signs|characters))"
 )
 _LOOKS_TYPED: Final = (
-    r"\d{2}(?:-\d{2}){2}|(?=\S*\d)(?=\S*[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
+    r"\d{2}(?:-\d{2}){2}|(?=\S{0,99}\d)(?=\S{0,99}[^\W\d_])[^\s/:]{5,30}|[^\W\d_]{4,}[!$%&?*#]+\S*|\d{2,8}"
 )
 
 

@@ -34,23 +34,23 @@ _COMMANDS: Final = (
     r"|\bisql \S{1,40} \S{1,40} (\S{4,60})",
     r"\brabbitmqctl (?:add_user|change_password) \S{1,60} ['\"]?([^\s'\"]{3,60})",
     r"\bredis-cli\b.{0,200}\s(?:-a|--pass)[ =]?['\"]?(\S{3,60})"
-    r"|\b(?:requirepass|masterauth)\s{1,3}(\S{6,100})|\bAUTH (?=\S*\d)([A-Za-z0-9]{12,100})(?!\S)",
+    r"|\b(?:requirepass|masterauth)\s{1,3}(\S{6,100})|\bAUTH (?=\S{0,99}\d)([A-Za-z0-9]{12,100})(?!\S)",
     r"\bopenssl\b.{0,160}\s(?:-k|-K|-pass(?:in|out|word)?(?: pass:)?)\s?['\"]?(?!pass:)("
     r"[^\s'\"]{4,80})|-pass(?:in|out)? pass:([^\s'\"]{4,80})",
     r"\s--?(?:(?:http-|ftp-|proxy-|db-|admin-|root-|user-)?pass(?:word|wd|phrase)?|(?:src|dest)?"
-    r"(?:store|key)pass)(?:=| (?=\S*[\d!$%&?#]))"
+    r"(?:store|key)pass)(?:=| (?=\S{0,99}[\d!$%&?#]))"
     r"['\"]?([^\s'\"-][^\s'\"]{2,100})",
     r"--from-literal=['\"]?[\w.-]{0,40}(?i:pass|secret|token|key|pwd)[\w.-]{0,20}=([^\s'\"]{3,100})",
     r"_authToken\s{0,3}=\s{0,3}([\w.-]{16,})|\"auth\"\s{0,3}:\s{0,3}\"([A-Za-z0-9+/]{16,}={0,2})\"",
     r"\b(?:machine|default)\b.{0,100}?\blogin\s{1,3}\S{1,100}\s{1,3}password\s{1,3}(\S{3,200})",
     r"\bjdbc:oracle:\w{2,6}:[^\s/]{1,60}/([^\s/@]{3,60})@",
     r"(?i)\b(?:enable|username \S{1,40}(?: privilege \d{1,2})?) (?:password|secret)(?: \d)?"
-    r" (?=\S*\d)(\S{4,100})",
+    r" (?=\S{0,99}\d)(\S{4,100})",
 )
 """Commands that take a password, and files that keep one."""
 _FILE_LINES: Final = (
     r"(?<!\S)[\w.*-]{1,60}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}"
-    r":(?=\S*[G-Zg-z!$%&?#])([^\s:]{4,100})(?!\S)"
+    r":(?=\S{0,99}[G-Zg-z!$%&?#])([^\s:]{4,100})(?!\S)"
 )
 """A line of `.pgpass`."""
 _HASHED: Final = (
@@ -60,7 +60,7 @@ _HASHED: Final = (
 )
 """Lines of `.htpasswd` and `/etc/shadow`, and settings of a router. What they keep can be guessed from."""
 _MARKED: Final = (
-    r"(?i)<(?:\w{1,20}:)?(?:\w{0,20}password|pwd|passwd|passphrase|secret|api_?key|token)>(?=[^<]*[\d!$%&#])([^<\s]{4,200})</"
+    r"(?i)<(?:\w{1,20}:)?(?:\w{0,20}password|pwd|passwd|passphrase|secret|api_?key|token)>(?=[^<]{0,200}[\d!$%&#])([^<\s]{4,200})</"
     r"|[\"'](?:pass(?:word|wd|phrase)?|pwd|client_?secret|secret|shared_secret"
     r"|totp_secret)[\"']\s{0,3}:\s{0,3}"
     r"[\"'](?=[^\"']{0,60}\d)([^\"'\s]{4,300})[\"']"
@@ -71,8 +71,8 @@ _WIFI: Final = (
     r"|\b(?:psk|wpa_passphrase)\s?=\s?[\"']?([^\s\"']{8,63})"
     r"|(?i:\b(?:wi-?fi|wlan|ssid|hotspot)\b)[^\n]{1,40}?(?i:\bkey|schlüssel|clé|clave|chiave|klucz"
     r"|ключ)\W{1,3}"
-    r"((?=\S*\d)(?=\S*[A-Za-z])\S{8,63})"
-    r"|(?i:\b(?:wi-?fi|wlan|hotspot)\b)[^\n/|]{1,40}?\s[/|]\s((?=\S*\d)(?=\S*[A-Za-z])(?!\S*-)[^\s./]{8,63})"
+    r"((?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])\S{8,63})"
+    r"|(?i:\b(?:wi-?fi|wlan|hotspot)\b)[^\n/|]{1,40}?\s[/|]\s((?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])(?!\S{0,99}-)[^\s./]{8,63})"
 )
 """What the QR code of a wireless network says, its settings, and its name beside its key."""
 _SERVICES: Final = (
@@ -84,19 +84,19 @@ _USER_AND_ANOTHER: Final = (
     r"(?i)\b(?:log ?in|sign ?in|user(?:name)?|account|credentials?|anmeldung|benutzer|utilisateur"
     r"|insta(?:gram)?|netflix|spotify|disney\+?|steam|icloud|gmail"
     r"|usuario|utente)\b"
-    r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!$%&?*#^~+=])\S{6,40})"
+    r"[^\n]{0,30}?\s\S{2,60}\s{0,2}[/|]\s{0,2}((?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])(?=\S{0,99}[!$%&?*#^~+=])\S{6,40})"
     r"|(?<![\w/.-])(?:root|admin(?:istrator)?|sa|postgres|ubuntu|pi)\s{1,2}[/"
-    r"|]\s{1,2}((?=\S*\d)(?=\S*[A-Za-z])"
+    r"|]\s{1,2}((?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])"
     r"[^\s/|:]{6,40})"
-    r"|\A(?:root|admin(?:istrator)?|sa|postgres|guest|pi)[/:|]((?=\S*\d)(?=\S*[A-Za-z])[^\s/|:.]{5,40})\Z"
-    r"|[\w.+-]{1,60}@[\w.-]{3,60}\s{0,2}[/|]\s{0,2}((?=\S*\d)(?=\S*[A-Za-z])[^\s/|]{6,40})"
+    r"|\A(?:root|admin(?:istrator)?|sa|postgres|guest|pi)[/:|]((?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])[^\s/|:.]{5,40})\Z"
+    r"|[\w.+-]{1,60}@[\w.-]{3,60}\s{0,2}[/|]\s{0,2}((?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])[^\s/|]{6,40})"
     r"|[\w.+-]{1,60}@[\w.-]{3,60}(?:\s?[:;]\s"
-    r"|[:;](?=\S*[!$%&?*#^~+=]))((?=\S*\d)[^\W\d_][^\s/|:@.]{5,40})(?!\S)"
-    rf"|\b(?:{_SERVICES})\W{{1,3}}[\w.+-]{{1,60}}@[\w.-]{{3,60}},?\s((?=\S*\d)[^\W\d_][^\s/"
+    r"|[:;](?=\S{0,99}[!$%&?*#^~+=]))((?=\S{0,99}\d)[^\W\d_][^\s/|:@.]{5,40})(?!\S)"
+    rf"|\b(?:{_SERVICES})\W{{1,3}}[\w.+-]{{1,60}}@[\w.-]{{3,60}},?\s((?=\S{{0,99}}\d)[^\W\d_][^\s/"
     rf"|:@]{{6,40}})(?=[\s.,]*\Z)"
-    r"|\b(?:log ?in|tns\w{0,6}|oracle|conn(?:ect)?)\W[^\n]{0,20}?(?<![\w/])[\w$]{2,30}/((?=\S*\d)"
+    r"|\b(?:log ?in|tns\w{0,6}|oracle|conn(?:ect)?)\W[^\n]{0,20}?(?<![\w/])[\w$]{2,30}/((?=\S{0,99}\d)"
     r"[^\s/@]{4,60})@[\w./:-]{2,}"
-    r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S*\d)[^\s:@/]{6,60})@[\w-]{1,60}(?:\.\w|:\d)"
+    r"|(?<![\w/:.@])(?!mailto|acct|sips?|xmpp)[\w.-]{2,30}:((?=\S{0,99}\d)[^\s:@/]{6,60})@[\w-]{1,60}(?:\.\w|:\d)"
 )
 
 

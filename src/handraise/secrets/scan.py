@@ -159,7 +159,7 @@ _OPEN_VALUE: Final = (
 _ADDRESS: Final = (
     r"(?i)https?://(?=\w*\d)([A-Za-z0-9_-]{30,100})@(?!o\d+\.)"
     r"|https?://\S{3,200}?/(?:\w{0,20}(?:reset|magic|confirm|invit\w{2,4}|activate|recover\w{0,3}"
-    r"|unlock)\w{0,20}/)+((?=\S*\d)[A-Za-z0-9_-]{24,300})(?![\w-])"
+    r"|unlock)\w{0,20}/)+((?=\S{0,99}\d)[A-Za-z0-9_-]{24,300})(?![\w-])"
     r"|(hooks\.zapier\.com/hooks/catch/\d{4,12}/\w{5,12}|maker\.ifttt\.com/trigger/\w{1,40}/"
     r"(?:json/)?with/key/\w{10,60}"
     r"|chat\.googleapis\.com/v1/spaces/\S{5,30}/messages\?key=\S{20,}|(?:feishu\.cn"

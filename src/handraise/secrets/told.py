@@ -37,18 +37,20 @@ class _Look(NamedTuple):
     """After a colon or an equals sign, which leave less doubt."""
 
 
-_MIXED: Final = r"(?=\S*\d)(?=\S*[^\W\d_])\S{5,200}|\S*[^\W\d_]\S*[!$%&?*#^~+=]\S*\w*|\d{4,64}"
+_MIXED: Final = (
+    r"(?=\S{0,99}\d)(?=\S{0,99}[^\W\d_])\S{5,200}|\S{0,99}[^\W\d_]\S{0,99}[!$%&?*#^~+=]\S{0,99}|\d{4,64}"
+)
 _LOOKS: Final = {
     "password": _Look(_MIXED, r"\S{5,200}"),
     "pin": _Look(r"\d{4,5}", r"\d{4,8}"),
     "otp": _Look(
-        r"\d{3} ?-?\d{3}|\d{4,8}|(?=\S*\d)[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3}",
+        r"\d{3} ?-?\d{3}|\d{4,8}|(?=\S{0,99}\d)[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,3}",
         r"\d{3} ?-?\d{3}|\d{4,8}|[A-Z0-9-]{8,20}",
     ),
     "cvv": _Look(r"\d{3,4}", r"\d{3,4}"),
     "random": _Look(
-        r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{12,500}",
-        r"(?=\S*\d)(?=\S*[A-Za-z])[\w.+/=~-]{10,500}",
+        r"(?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])[\w.+/=~-]{12,500}",
+        r"(?=\S{0,99}\d)(?=\S{0,99}[A-Za-z])[\w.+/=~-]{10,500}",
     ),
     "words": _Look(r"(?!)", r"[^\W\d]\S*"),
 }
@@ -57,7 +59,7 @@ _LOOK_OF: Final = {
     "api_key": "random", "token": "random", "client_secret": "random", "private_key": "random",
     "security_answer": "words", "seed_phrase": "words",
 }  # fmt: skip
-_CHOSEN: Final = r"(?=\S*[^\W\d_])(?=\S*\d)\S{6,60}"
+_CHOSEN: Final = r"(?=\S{0,99}[^\W\d_])(?=\S{0,99}\d)\S{6,60}"
 """What people choose: letters and digits."""
 _LINKED: Final = re.compile(
     r"(?i)(?:is|as|ist|als|est|es|è|é|to|jest|är|er|—|that(?:'s| is| was)|das (?:ist|war)|c'est|it's"
