@@ -47,7 +47,10 @@ ServerFilter: TypeAlias = Annotated[
     str | None, typer.Option("--server", help="Only this server, by your name for it.")
 ]
 PersonFilter: TypeAlias = Annotated[
-    str | None, typer.Option("--person", help="Only this person: a subject, or the whole key.")
+    str | None,
+    typer.Option(
+        "--person", help="Only this person: the subject or login name, or the person as --json shows it."
+    ),
 ]
 ToolFilter: TypeAlias = Annotated[str | None, typer.Option("--tool", help="Only questions of this tool.")]
 ActionFilter: TypeAlias = Annotated[
@@ -358,7 +361,7 @@ def report(
     until: Until = None,
     out: OutputFile = None,
 ) -> None:
-    """Write one page about what was asked and decided. It needs no other file. You can print it."""
+    """Write a report of what was asked and decided: one HTML page, which you can print."""
     start, end = parse_time_option(since), parse_time_option(until)
 
     async def work() -> int:
