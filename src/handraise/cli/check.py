@@ -112,7 +112,7 @@ def answer(
     as_lines: AsLines = False,
     revision: OnRevision = Revision.NOVEMBER_2025,
 ) -> None:
-    """Check an answer: does it fit its form, and does it contain a secret?
+    """Check an answer: does it fit its form?
 
     The input is {"requestedSchema", "content"}. The command lists all problems, and every secret that was typed into
     the form.

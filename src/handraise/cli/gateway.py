@@ -78,7 +78,8 @@ def gateway(
         typer.Option(
             "--desk",
             metavar="auto|always|none",
-            help="When to ask at our desk: if the client does not ask (auto, the default), always, or never (none).",
+            help="When to ask at Handraise's desk: if the client does not ask (auto, the default), always, or never "
+            "(none).",
         ),
     ] = None,
     hold: Annotated[
@@ -93,14 +94,14 @@ def gateway(
         float | None,
         typer.Option(
             "--grace",
-            help="Let you answer at our desk for so many seconds after the client cancelled the call; 600 by default.",
+            help="Let you answer at the desk for so many seconds after the client cancelled the call; 600 by default.",
         ),
     ] = None,
     too_fast: Annotated[
         float | None,
         typer.Option(
             "--too-fast",
-            help="If the client declines within so many seconds, nobody can have read the question. Then our desk asks "
+            help="If the client declines within so many seconds, nobody can have read the question. Then the desk asks "
             "you; 0.5 by default.",
         ),
     ] = None,

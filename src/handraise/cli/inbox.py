@@ -50,9 +50,7 @@ def inbox(
         "--tray",
         help="Open one page with the questions of all your gateways. It stays open until Ctrl+C.",
     ),
-    port: int = typer.Option(
-        TRAY_PORT, "--port", help="The port of the tray, so that its address stays the same."
-    ),
+    port: int = typer.Option(TRAY_PORT, "--port", help="With --tray: the port of that page."),
     as_json: AsJson = False,
 ) -> None:
     """Open the desk of every gateway where a question waits for you. It opens in your browser, or in this terminal.

@@ -49,7 +49,8 @@ ServerFilter: TypeAlias = Annotated[
 PersonFilter: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--person", help="Only this person: the subject or login name, or the person as --json shows it."
+        "--person",
+        help="Only this person: the subject, the login name, or the person as `export --format csv` writes it.",
     ),
 ]
 ToolFilter: TypeAlias = Annotated[str | None, typer.Option("--tool", help="Only questions of this tool.")]
@@ -361,7 +362,7 @@ def report(
     until: Until = None,
     out: OutputFile = None,
 ) -> None:
-    """Write a report of what was asked and decided: one HTML page, which you can print."""
+    """Write a report of what was asked and decided. It is one HTML page."""
     start, end = parse_time_option(since), parse_time_option(until)
 
     async def work() -> int:
