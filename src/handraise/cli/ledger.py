@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Read and verify the record of every question.\n\n"
-    "`handraise call`, the desks and the gateway write the ledger into a file in your data directory "
+    "`handraise call` and the gateway write the ledger into a file in your data directory "
     "(HANDRAISE_LEDGER names another one). It names each server, each decision, and the call that used the answer. "
     "Begin with `handraise ledger show`.",
     no_args_is_help=True,
