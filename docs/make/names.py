@@ -171,10 +171,9 @@ def _signature(name: str, thing: Any) -> str:
         or (isinstance(thing, type) and issubclass(thing, BaseException))
     ):
         return ""
-    shown = ", ".join(
-        {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "") + each.name
-        for each in inspect.signature(thing).parameters.values()
-    )
+    stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = inspect.signature(thing).parameters.values()
+    shown = ", ".join(f"{stars.get(each.kind, '')}{each.name}" for each in parameters)
     return f"({shown})" if len(shown) < 70 else "(…)"
 
 
