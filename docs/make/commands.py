@@ -64,7 +64,12 @@ def _rows(command: Command, context: typer.Context) -> Iterator[tuple[str, str]]
         record = parameter.get_help_record(context)
         if record is not None and parameter.name != "help":
             spelled, told = record
-            yield code(spelled), re.sub(r"([<>*_\[\]])", r"\\\1", told)
+            yield code(spelled), re.sub(r"(`[^`]*`)|([<>*_\[\]])", _escaped, told)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A sign that Markdown would read as markup, unless it stands in code."""
+    return found[1] or f"\\{found[2]}"
 
 
 def _epilog(epilog: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Final
 from docs.make.markdown import NOTICE, code, table
 
 from handraise import Handraise
+from handraise.policy.places import config_directory, data_directory
 from handraise.policy.setting_types import Setting
 from handraise.policy.settings import SETTINGS
 
@@ -29,7 +30,7 @@ VARIABLES: Final = {
     "HANDRAISE_STORE": "Where questions are kept: the path of an SQLite file, or a PostgreSQL address.",
     "HANDRAISE_STORE_KEYS": "Keys of a store, separated by spaces. The first key encrypts. All keys decrypt.",
     "HANDRAISE_VAULT_KEY": "The vault's keys, as `handraise vault new-key` prints them, the newest first.",
-    "HANDRAISE_VAULT_KEY_FILE": "The file with the vault's keys, one on each line. Only you can read it.",
+    "HANDRAISE_VAULT_KEY_FILE": "The file with the vault's keys, one on each line. Nobody else may be able to read it.",
 }
 """The purpose of each of our variables."""
 
@@ -37,8 +38,8 @@ OURS_ALONE: Final = {"HANDRAISE_NOTICE"}
 """Variables between our own processes; nobody sets them."""
 
 OTHERS: Final = {
-    "XDG_CONFIG_HOME": "Where the configuration directory is, on Linux.",
-    "XDG_DATA_HOME": "Where the data directory is, on Linux: your rules, the ledger, the gateway's questions.",
+    "XDG_CONFIG_HOME": "On Linux: where the configuration directory is, instead of `~/.config`.",
+    "XDG_DATA_HOME": "On Linux: where the data directory is, instead of `~/.local/share`.",
     "NO_COLOR": "Any value: no colours in the terminal.",
     "DISPLAY, WAYLAND_DISPLAY": "Without one of them, Handraise opens no browser and shows no notice, on Linux.",
 }
@@ -55,7 +56,7 @@ def _page() -> Iterator[str]:
     yield f"# Configuration\n\n{NOTICE}"
     yield (
         "Look up a setting. Every setting is optional. "
-        "[Policy](../policy.md#the-configuration-file) says where the file is.\n"
+        "[Policy](../policy.md#the-configuration-file) says which file counts.\n"
     )
     yield "## handraise.toml\n"
     for group, settings in groupby(SETTINGS, lambda setting: setting.key.rpartition(".")[0]):
@@ -74,6 +75,9 @@ def _page() -> Iterator[str]:
         )
     yield "*Your own file only*: a file in the working directory may come with a project, so it cannot set this key.\n"
     yield "*In a project's file only lower* (or *higher*) than the default: it may only make things stricter.\n"
+    yield "## Directories\n"
+    yield "`handraise doctor` names the files that Handraise uses on your computer.\n"
+    yield table(("directory", "Linux", "macOS", "Windows"), _directories())
     yield "## Environment variables\n"
     yield table(("variable", "meaning"), ((code(name), meaning) for name, meaning in VARIABLES.items()))
     yield "Variables of the system that Handraise reads:\n"
@@ -87,6 +91,15 @@ def _page() -> Iterator[str]:
             for name, parameter in inspect.signature(Handraise).parameters.items()
         ),
     )
+
+
+def _directories() -> Iterator[tuple[str, ...]]:
+    for name, directory in {
+        "configuration: `handraise.toml`": config_directory,
+        "data: your rules, the ledger, the gateway's store, passkeys": data_directory,
+    }.items():
+        places = [directory({"HOME": "~"}, system) for system in ("linux", "darwin", "win32")]
+        yield name, *(code(place.as_posix()) for place in places)
 
 
 def _where(setting: Setting) -> str:

@@ -85,6 +85,7 @@ def _page() -> Iterator[str]:
     yield "# Names"
     yield NOTICE
     yield "Look up a public name: its purpose, and code that uses it. We may change any name that is not on this page."
+    yield "`**common` stands for the [options of every question](../asking.md#what-you-can-ask)."
     yield "## handraise"
     for title, (example, names) in SECTIONS.items():
         yield f"### {title}"
@@ -165,14 +166,14 @@ def _said_below(folder: Path) -> dict[str, str]:
 def _signature(name: str, thing: Any) -> str:
     """The parameters, if they are short enough for a heading."""
     if (
-        name == "Answer"
+        name in ("Answer", "Form")  # users make a form with its class methods
         or not callable(thing)
         or (isinstance(thing, type) and issubclass(thing, BaseException))
     ):
         return ""
-    shown = ", ".join(
-        each for each in inspect.signature(thing).parameters if each not in ("usual", "args", "kwargs")
-    )
+    stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = inspect.signature(thing).parameters.values()
+    shown = ", ".join(f"{stars.get(each.kind, '')}{each.name}" for each in parameters)
     return f"({shown})" if len(shown) < 70 else "(…)"
 
 

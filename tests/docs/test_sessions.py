@@ -221,8 +221,8 @@ def test_the_gateway_is_put_in_front_of_a_client(shell: Shell) -> None:
 
 def test_the_inbox_opens_the_desk_and_the_call_goes_on(shell: Shell, programs: Path) -> None:
     shown = only(blocks_run_by("test_the_inbox_opens_the_desk_and_the_call_goes_on"))
-    [(client, ordered)] = [each for each in shown if "client.py" in each[0]]
-    [of_notes, of_tea] = [each for each in shown if "client.py" not in each[0]]
+    [(client, ordered)] = [each for each in shown if "gateway" in each[0]]
+    [of_notes, of_tea] = [each for each in shown if "gateway" not in each[0]]
     assert of_notes[1].replace("notes", "tea") == of_tea[1]
     shell.add_files(PAGES["docs/tutorial.md"].files)
     # The real programs: those that are forked for speed would all be children of one process of the test's.

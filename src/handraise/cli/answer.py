@@ -35,10 +35,14 @@ def answer(
     question_id: Annotated[str, typer.Argument(metavar="ID", help="The question, as `pending` lists it.")],
     accept: Annotated[
         str | None,
-        typer.Option("--accept", metavar="JSON", help="Accept: the form's values; {} for a link."),
+        typer.Option(
+            "--accept", metavar="JSON", help="Accept, with the form's values as JSON; {} for a link."
+        ),
     ] = None,
-    decline: Annotated[bool, typer.Option("--decline", help="Tell the server no.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Close it without a decision.")] = False,
+    decline: Annotated[
+        bool, typer.Option("--decline", help="Tell the server that you do not answer.")
+    ] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Close the question without a decision.")] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Send the answer even if it contains personal data.")
     ] = False,

@@ -209,7 +209,7 @@ TOOLS_EXAMPLES = """Examples:
   handraise tools -- python server.py
   handraise tools --url http://127.0.0.1:8000/mcp --json
 
-Exit status: 0 when they are listed, 1 when the server answered with an error, 2 for wrong use, 3 when it cannot be
+Exit status: 0 when it listed the tools, 1 when the server answered with an error, 2 for wrong use, 3 when it cannot be
 reached.
 """
 
@@ -217,7 +217,8 @@ reached.
 def call(
     context: typer.Context,
     tool: Annotated[
-        str | None, typer.Argument(metavar="TOOL", help="The tool to call. Without it, the tools are listed.")
+        str | None,
+        typer.Argument(metavar="TOOL", help="The tool to call. Without it, the command lists the tools."),
     ] = None,
     arguments: Annotated[str, typer.Argument(metavar="ARGUMENTS_JSON", help="Its arguments.")] = "{}",
     desk: Annotated[
@@ -225,8 +226,8 @@ def call(
         typer.Option(
             "--desk",
             metavar=DESKS,
-            help="Where you answer questions. Without it: the terminal, or where there is none, "
-            "what `headless` in your policy says.",
+            help="Where you answer questions. none: nowhere, like a client that cannot ask. Default: the terminal; "
+            "without a terminal, `headless` in your policy decides.",
         ),
     ] = None,
     url: Url = None,
@@ -244,9 +245,8 @@ def call(
 ) -> None:
     """Call a tool of a server, and answer what it asks.
 
-    The server's command follows `--`. Every question passes your policy (see `handraise policy`) and
-    shows which server asks, because of which call. The result goes to standard output, everything else to standard
-    error.
+    The server's command follows `--`. Your policy judges every question (see `handraise policy`). The desk shows which
+    server asks, and because of which call. The result goes to standard output, everything else to standard error.
     """
     server = chosen_server(context.obj or (), url, name, env)
     given = _parsed(arguments)

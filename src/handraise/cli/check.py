@@ -96,7 +96,7 @@ def form(
     as_lines: AsLines = False,
     revision: OnRevision = Revision.NOVEMBER_2025,
 ) -> None:
-    """May a person be asked this?
+    """Check a question: may a server ask a person this?
 
     The input is the params of an `elicitation/create` (message, requestedSchema). The verdict is allow, warn, doubtful
     or refuse, with the words that led to each finding. Refuse: the form breaks the protocol or asks for a secret.
@@ -112,7 +112,7 @@ def answer(
     as_lines: AsLines = False,
     revision: OnRevision = Revision.NOVEMBER_2025,
 ) -> None:
-    """Is this a good answer?
+    """Check an answer: does it fit its form?
 
     The input is {"requestedSchema", "content"}. The command lists all problems, and every secret that was typed into
     the form.
@@ -251,10 +251,10 @@ def url(
     transport: OnTransport = "http",
     server_host: OfServer = None,
 ) -> None:
-    """Is this link what it seems?
+    """Check a link: does it lead where it seems to lead?
 
     The command says ok, warn or danger, and why. It also shows the address that a browser would open. As JSON, the
-    input is {"url", "context": {"transport", "server_host"}}. Without a context, the options count.
+    input is {"url", "context": {"transport", "server_host"}}. Without a context, the two options below count.
 
     Exit status: 0 when nothing is a danger, 1 when something is, 2 for wrong use.
     """

@@ -26,7 +26,7 @@ EXAMPLES = """Examples:
   handraise demo --desk script             a scripted person answers
   handraise demo --revision legacy --wire  the messages before 2026-07-28
 
-Exit status: 0 when every step did what it should, 1 when one did not.
+Exit status: 0 when every step succeeded, 1 when one failed.
 """
 
 _DESKS = ("terminal", "web", "script")
@@ -38,7 +38,7 @@ def demo(
         typer.Option(
             "--desk",
             metavar="|".join(_DESKS),
-            help="Where you answer; a scripted person answers with `script`. Without it: the terminal, or else script.",
+            help="Where you answer. script: a scripted person answers. Default: the terminal; without one, script.",
         ),
     ] = None,
     revision: RevisionOption = "auto",

@@ -47,7 +47,7 @@ def design(
     as_json: AsJson = False,
     code: OnlyCode = False,
 ) -> None:
-    """Should this tool ask, and how?
+    """Find out whether a tool should ask, and how.
 
     It proposes when to ask, the message, form or page, the fields, the step after each answer, and the code. If the
     tool should not ask, it says why: the model could ask in the chat, an error would be enough, or the tool only reads.

@@ -132,9 +132,11 @@ def list_passkeys(as_json: AsJson = False) -> None:
 
 @passkeys.command(epilog=_PASSKEY_EXAMPLES)
 def remove(
-    name: Annotated[str, typer.Argument(help="Its name, as `list` shows it.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Its name, as `list` shows it.", show_default=False)
+    ],
 ) -> None:
-    """Remove a passkey. You use one of your passkeys for it, the same one or another."""
+    """Remove a passkey. You confirm that with this passkey or another one of yours."""
     from handraise.this_user import local_person
 
     file, passkeys = _kept()

@@ -69,14 +69,17 @@ def gateway(
     ] = None,
     stdio: Annotated[
         bool,
-        typer.Option("--stdio", help="Serve the client that started it, even if handraise.toml sets `http`."),
+        typer.Option(
+            "--stdio", help="Serve the client that starts this command, even if handraise.toml sets `http`."
+        ),
     ] = False,
     desk: Annotated[
         str | None,
         typer.Option(
             "--desk",
             metavar="auto|always|none",
-            help="When to ask at our desk: if the client does not ask (auto, the default), always, or never (none).",
+            help="When to ask at Handraise's desk: if the client does not ask (auto, the default), always, or never "
+            "(none).",
         ),
     ] = None,
     hold: Annotated[
@@ -91,15 +94,15 @@ def gateway(
         float | None,
         typer.Option(
             "--grace",
-            help="Let you answer at our desk for so many seconds after the client cancelled the call; 600 by default.",
+            help="Let you answer at the desk for so many seconds after the client cancelled the call; 600 by default.",
         ),
     ] = None,
     too_fast: Annotated[
         float | None,
         typer.Option(
             "--too-fast",
-            help="If the client declines within so many seconds, nobody can have read it, so our desk asks you; 0.5 "
-            "by default.",
+            help="If the client declines within so many seconds, nobody can have read the question. Then the desk asks "
+            "you; 0.5 by default.",
         ),
     ] = None,
     browser: Annotated[
@@ -131,28 +134,33 @@ def gateway(
         ),
     ] = None,
     people: Annotated[
-        Path | None, typer.Option("--people", help="With --http: tell people apart by this file's tokens.")
+        Path | None,
+        typer.Option("--people", help="With --http: serve several people; this file has their tokens."),
     ] = None,
     issuer: Annotated[
-        str | None, typer.Option("--issuer", help="With --http: tell people apart by this issuer's tokens.")
+        str | None,
+        typer.Option("--issuer", help="With --http: serve several people; this issuer signs their tokens."),
     ] = None,
     desk_client: Annotated[
         str | None,
         typer.Option(
-            "--desk-client", help="With --issuer: the client id with which people sign in to the desk."
+            "--desk-client",
+            help="With --issuer: the gateway's client id there, to sign people in to the desk.",
         ),
     ] = None,
     public_url: Annotated[
         str | None,
-        typer.Option("--public-url", help="The address of a shared gateway for people, without a path."),
+        typer.Option(
+            "--public-url", help="With --people or --issuer: the address that people see, without a path."
+        ),
     ] = None,
     unsafe_network: Annotated[
         list[str] | None,
         typer.Option(
             "--unsafe-network",
             metavar="CIDR",
-            help="A private network in which authorization servers may be; may be repeated. Of the addresses that a "
-            "server names, the gateway otherwise uses only public ones.",
+            help="Allow authorization servers with addresses in this private network; may be repeated. Otherwise their "
+            "addresses must be public.",
         ),
     ] = None,
 ) -> None:
@@ -354,7 +362,9 @@ people_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-PersonName = Annotated[str, typer.Argument(help="The person's name in the file.", show_default=False)]
+PersonName = Annotated[
+    str, typer.Argument(metavar="NAME", help="The person's name in the file.", show_default=False)
+]
 File = Annotated[Path, typer.Option("--file", help="The file of people.")]
 
 

@@ -39,7 +39,7 @@ def doctor(
     probe: Annotated[bool, typer.Option(help="Start every server, to see which revisions it speaks.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Show which way a question takes, client by client.
+    """Show, for each of your clients, where you would be asked.
 
     Shows the abilities of each configured client and server, and the options of a gateway with the source of each
     value: the environment, your file or the default. It starts each server as the client would, for ten seconds at

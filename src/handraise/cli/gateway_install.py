@@ -50,7 +50,7 @@ def install(
         bool,
         typer.Option("--project", help="The servers of the project in this folder, like those in .mcp.json."),
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the gateway away again.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the gateway again.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
     ] = False,

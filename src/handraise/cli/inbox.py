@@ -40,17 +40,17 @@ _NOTHING_YET = "Nobody asked yet. Your tray opens in your browser with the first
 
 def inbox(
     terminal: bool = typer.Option(
-        False, "--terminal", help="Answer in this terminal; closing it leaves what waits."
+        False, "--terminal", help="Answer in this terminal. If you close it, the questions keep waiting."
     ),
     everything: bool = typer.Option(
-        False, "--all", help="Open every desk, also where nothing waits; with --terminal, stay open."
+        False, "--all", help="Open every desk, even if nothing waits there. With --terminal: stay open."
     ),
     tray: bool = typer.Option(
-        False, "--tray", help="One page for what waits at all your gateways. It stays open until Ctrl+C."
+        False,
+        "--tray",
+        help="Open one page with the questions of all your gateways. It stays open until Ctrl+C.",
     ),
-    port: int = typer.Option(
-        TRAY_PORT, "--port", help="The port of the tray, so that its address stays the same."
-    ),
+    port: int = typer.Option(TRAY_PORT, "--port", help="With --tray: the port of that page."),
     as_json: AsJson = False,
 ) -> None:
     """Open the desk of every gateway where a question waits for you. It opens in your browser, or in this terminal.

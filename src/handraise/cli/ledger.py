@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Read and verify the record of every question.\n\n"
-    "`handraise call`, the desks and the gateway write the ledger into a file in your data directory "
+    "`handraise call` and the gateway write the ledger into a file in your data directory "
     "(HANDRAISE_LEDGER names another one). It names each server, each decision, and the call that used the answer. "
     "Begin with `handraise ledger show`.",
     no_args_is_help=True,
@@ -48,7 +48,11 @@ ServerFilter: TypeAlias = Annotated[
     str | None, typer.Option("--server", help="Only this server, by your name for it.")
 ]
 PersonFilter: TypeAlias = Annotated[
-    str | None, typer.Option("--person", help="Only this person: a subject, or the whole key.")
+    str | None,
+    typer.Option(
+        "--person",
+        help="Only this person: the subject, the login name, or the person as `export --format csv` writes it.",
+    ),
 ]
 ToolFilter: TypeAlias = Annotated[str | None, typer.Option("--tool", help="Only questions of this tool.")]
 ActionFilter: TypeAlias = Annotated[
@@ -396,7 +400,7 @@ def report(
     until: Until = None,
     out: OutputFile = None,
 ) -> None:
-    """Write one page about what was asked and decided. It needs no other file. You can print it."""
+    """Write a report of what was asked and decided. It is one HTML page."""
     start, end = parse_time_option(since), parse_time_option(until)
 
     async def work() -> int:

@@ -43,11 +43,11 @@ the ledger. Then run the command again later.
 def erase(
     ledger: LedgerOption = None,
     person: Annotated[
-        str | None, typer.Option("--person", help="Everything this person was asked and answered.")
+        str | None, typer.Option("--person", help="Erase everything that this person was asked and answered.")
     ] = None,
     record: Annotated[
         list[int] | None,
-        typer.Option("--record", metavar="NUMBER", help="One record, by its number; may be repeated."),
+        typer.Option("--record", metavar="NUMBER", help="Erase one record, by its number; may be repeated."),
     ] = None,
 ) -> None:
     """Erase the contents of questions and answers, for good.

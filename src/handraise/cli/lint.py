@@ -30,7 +30,7 @@ Codes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--select", metavar="CODES", help="Only these rules; HR4 is all of HR4xx.")
 ]
 NotCodes: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these rules.")
+    list[str] | None, typer.Option("--ignore", metavar="CODES", help="All rules but these.")
 ]
 FormatOption: TypeAlias = Annotated[
     Literal["text", "json", "sarif"], typer.Option("--format", help="How findings are printed.")

@@ -78,7 +78,7 @@ def why(
         str, typer.Option("--server", help="The asking server, by its configured name.")
     ] = "a server",
     target: Annotated[
-        str, typer.Option("--target", help="Its command or URL. Without it, it counts as a remote server.")
+        str, typer.Option("--target", help="Its command or URL. Without this, it counts as a remote server.")
     ] = "",
     revision: OnRevision = Revision.NOVEMBER_2025,
     tool: Annotated[
@@ -89,7 +89,7 @@ def why(
         str | None,
         typer.Option(
             "--hints",
-            help="With --tool: the tool's annotations as JSON. Without them it counts as destructive.",
+            help="With --tool: the tool's annotations as JSON. Without them, the tool counts as destructive.",
         ),
     ] = None,
     shared: Annotated[

@@ -57,7 +57,7 @@ _PRUNE_EXAMPLES = """Examples:
 
 @app.command(epilog=_STATUS_EXAMPLES)
 def status(store: StoreOption = None, as_json: AsJson = False) -> None:
-    """Say how many questions wait, and how far the ledger has grown."""
+    """Show how many questions wait, and how many events the ledger has."""
 
     async def look(store: SharedStore) -> dict[str, Any]:
         placed, newest = await store.ledger.size(), await store.ledger.rows_before(None, 1)
@@ -93,7 +93,7 @@ def migrate(store: StoreOption = None) -> None:
 
 @app.command(epilog=_PRUNE_EXAMPLES)
 def prune(store: StoreOption = None) -> None:
-    """Delete expired data: rounds, flows, tickets and secrets. Servers do that too."""
+    """Delete expired questions, links, parked calls and secrets. Servers do that too."""
 
     async def forget(store: SharedStore) -> int:
         await store.pending("nobody")  # sets the clock

@@ -47,7 +47,7 @@ NO_ANSWER: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A filled-in form: what would be sent, what is wrong with it, and what should better not leave."""
+    """A filled-in form: the content to send, its problems, and the secrets in it that should not be sent."""
 
     content: dict[str, Any]
     problems: tuple[Problem, ...]

@@ -39,11 +39,11 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 """The default limits."""
 UNLIMITED: Final = Limits(*[sys.maxsize] * len(fields(Limits)))
-"""For what an author wrote: it is not hostile."""
+"""No limits, for text that the author of a server wrote."""
 
 
 SIZE_RULES: Final = frozenset({"bytes", "fields", "options", "message", "patterns", "depth"})
-"""The rules of a `WireError` that say: this is larger than what is taken here. Nothing else is wrong with it."""
+"""The rules of a `WireError` for something that is too large here, and otherwise correct."""
 
 
 def require_message(message: str, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -71,7 +71,7 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> object:
 
 
 def require_bounded(value: object, limits: Limits) -> None:
-    """Refuse a JSON value, read by someone else, that is too long, too deep, or no JSON after all."""
+    """Refuse a JSON value from another reader if it is too long, too deep, or not JSON."""
     if measure(value) > limits.bytes:
         raise WireError("bytes", f"The message has more than {limits.bytes} bytes.")
     _require_depth(value, limits)
@@ -207,7 +207,7 @@ def is_unicode(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Where it is, which rule it breaks, a sentence for a person, and the value's kind.
+    """A problem with a form or an answer: its place, the broken rule, a sentence for a person, and the value's kind.
 
     Never the value itself: it may be a secret that someone typed into the wrong place.
     """

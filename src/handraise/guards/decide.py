@@ -160,7 +160,7 @@ _CONFIRM: Final[Form[Any]] = Form.by_hand(Flag(ANSWER, title="Go ahead?"))
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A question in front of a call.
+    """A rule that asks the person before certain calls of tools.
 
     - `message`: a sentence that says what will happen. `{count}` and the names of arguments are filled in.
     - `tools`: which tools, by name or pattern (`delete_*`).

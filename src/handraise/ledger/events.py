@@ -151,7 +151,7 @@ class EventContext:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Something that was said, without saying it."""
+    """A message or an answer in the ledger: its keyed hash instead of its text."""
 
     ref: str
     """Where it is kept, if it is. Contents there can be erased."""

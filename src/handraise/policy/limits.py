@@ -33,7 +33,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class JoinsWaiting:
-    """The same question waits already: its answer is this one's too."""
+    """The same question waits already. This one gets its answer too."""
 
     into: str
 

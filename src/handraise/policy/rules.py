@@ -84,7 +84,7 @@ class PolicyRuling:
 
 
 ALLOW: Final = PolicyRuling("allow")
-"""Nothing speaks against it."""
+"""The ruling that allows a question."""
 
 
 def warn(*reasons: str) -> PolicyRuling:
@@ -141,12 +141,12 @@ def rule(name: str) -> Callable[[Callable[[Facts], PolicyRuling]], PolicyRule]:
 
 
 def all_of(*rules: PolicyRule, name: str = "all_of") -> PolicyRule:
-    """Every rule has its say, and the worst verdict counts."""
+    """A rule that is as strict as the strictest of these."""
     return PolicyRule(name, lambda facts: worst_of(each(facts) for each in rules))
 
 
 def any_of(*rules: PolicyRule, name: str = "any_of") -> PolicyRule:
-    """One lenient rule is enough."""
+    """A rule that is as lenient as the most lenient of these."""
     return PolicyRule(name, lambda facts: mildest_of(each(facts) for each in rules))
 
 
@@ -160,7 +160,7 @@ def not_(inner: PolicyRule, reason: str, name: str | None = None) -> PolicyRule:
 
 
 def asked_by(*servers: str) -> PolicyRule:
-    """Only these servers, by their configured name or target."""
+    """A rule that allows only these servers, by their configured name or target."""
 
     def decide(facts: Facts) -> PolicyRuling:
         if facts.origin.name in servers or facts.origin.target in servers:

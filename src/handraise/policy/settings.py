@@ -46,7 +46,7 @@ class RunHook:
 
 @dataclass(frozen=True, slots=True)
 class CancelIt:
-    """Cancel it, with the reason."""
+    """Cancel the question, with the reason."""
 
     reason: str = "Nobody is here to answer."
 
@@ -150,8 +150,8 @@ class DeskSettings:
 
     passkey: tuple[Literal["guards", "typed", "shared"], ...] = setting(
         (),
-        "Questions that you can accept only with your passkey, at the web desk. guards: guards, and questions that "
-        "only want a yes. typed: confirmations that you type. shared: all questions at a shared desk.",
+        "Questions that you can accept only with your passkey, at the web desk. guards: guards, and questions with "
+        "only a yes or no. typed: confirmations that you type. shared: all questions at a shared desk.",
     )
 
 
@@ -170,7 +170,7 @@ class HeadlessSettings:
     )
     hook_timeout: float = setting(30.0, "Seconds after which the command is stopped.", seconds(0.1, 3600))
     reason: str = setting(
-        "Nobody is here to answer.", "The reason that the ledger records for such a cancel.", SENTENCE
+        "Nobody is here to answer.", "With cancel: the reason that the ledger records.", SENTENCE
     )
 
     def decision(self) -> Headless:
@@ -270,7 +270,7 @@ class ServerSettings:
         None, "Whether this server may ask. Without it, `default` decides."
     )
     roots: tuple[str, ...] = setting(
-        (), "The folders that `handraise call` lets this server know.", FOLDERS, own_file_only=True
+        (), "The folders that `handraise call` names to this server as roots.", FOLDERS, own_file_only=True
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
 
@@ -285,18 +285,18 @@ class GuardSettings:
     )
     hint: Literal["destructive", "writes", "any"] = setting(
         "destructive",
-        "Choose by the tools' own hints. destructive: all tools but those that say that they destroy nothing. writes: "
-        "all but those that say that they only read. any: all. A tool without hints counts as destructive.",
+        "Which tools the guard covers, by their own hints. any: all. writes: not those that say that they only read. "
+        "destructive: also not those that say that they destroy nothing. A tool without hints counts as destructive.",
     )
     arguments: tuple[str, ...] = setting(
-        (), "Only calls with arguments that match all of these.", ARGUMENT_PATTERNS
+        (), "Only calls whose arguments match all of these.", ARGUMENT_PATTERNS
     )
     message: str = setting(
         "The model wants to call this tool.", "The question for you; {count} is filled in.", SENTENCE
     )
     count: str = setting(
         "",
-        "The argument with the count: a list, whose elements count, or a number. A call without it is asked about too.",
+        "The argument with the count: a number, or a list, whose elements count. Without it in a call, the guard asks.",
         ARGUMENT_NAME,
     )
     above: int | None = setting(
@@ -323,12 +323,12 @@ class Settings:
 
     preset: Preset = setting(  # noqa: RUF009
         "standard",
-        'Where the other defaults come from. "strict" refuses national ids and personal data in forms.',
+        'The set of defaults. "strict" refuses national ids and personal data in forms.',
     )
     default: AskingRule = setting(  # noqa: RUF009
         "allow",
-        "Whether a server may ask that no rule names. "
-        "With block, the desk says that it tried. With mute, the desk says nothing.",
+        "What happens when a server asks and no rule names it. "
+        "block: refused, and the desk says that it tried. mute: refused, and the desk says nothing.",
     )
     forms: FormSettings = field(default=None)  # type: ignore[assignment]  # the preset's, when not given
     links: LinkSettings = field(default_factory=LinkSettings)

@@ -31,7 +31,7 @@ _STORE_TIMEOUT = 3 * 86_400.0
 
 
 class Handraise:
-    """Let one server, or several, ask their people.
+    """Adds `ask` to one server, or to several: `Handraise().install(server)`.
 
     - `timeout`: seconds until `Expired` is raised; five minutes, or three days with a durable store.
     - `hold`: how long a retry on 2026-07-28 waits while the person is in the browser. Then the client gets the link

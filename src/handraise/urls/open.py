@@ -32,7 +32,7 @@ HINDRANCES: Final[Mapping[Hindrance, str]] = MappingProxyType(
         "unconfirmed": "The browser has not answered yet; if nothing opened, open the link yourself.",
     }
 )
-"""For each hindrance the sentence to show."""
+"""The sentence to show for each reason why a link was not opened."""
 
 _PATIENCE: Final = 10.0
 _NOT_FOUND: Final[Mapping[str, Hindrance]] = {"no_display": "no_display", "no_opener": "no_opener"}
@@ -47,7 +47,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class NotOpened:
-    """Nothing is known to have been opened. `href` is there to be printed, unless it must not be followed."""
+    """The link was not opened, as far as we know. `href` is for printing; None if nobody should follow the link."""
 
     reason: Hindrance
     href: str | None

@@ -316,7 +316,7 @@ RunStatement = Callable[[str], Awaitable[Sequence[Sequence[Any]]]]
 
 
 class Trino:
-    """A catalogue of Trino's, by a function of yours that runs a statement.
+    """One catalogue of Trino. `run` is your function that runs a statement.
 
     Made after Trino's documentation; not run against a live cluster.
     """

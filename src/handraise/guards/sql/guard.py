@@ -184,7 +184,7 @@ _FORM: Final[Form[Any]] = Form.by_hand(Flag(ANSWER, title="Run it?"))
 
 
 class SqlGuard:
-    """Stands in front of the statements of one engine.
+    """Asks before a SQL statement that writes, reads too much, or touches personal columns.
 
     - `catalogue`: which columns hold personal data.
     - `rows`: above how many rows a person is asked.
