@@ -363,13 +363,19 @@ class AsModern(Bridge):
         state = secrets.token_urlsafe(18)
         self._rounds[state] = round_
         while len(self._rounds) > _MOST:
-            self._rounds.popitem(last=False)
+            self._abandon(self._rounds.popitem(last=False)[1])
         asks = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         ended = response(call.about, asks)
         asking = next((each.source for each in round_.questions.values() if each.source is not None), None)
         ended.source, ended.bridged = asking or self._link.source_of(call.first), True
         ended.among = next((each.among for each in round_.questions.values() if each.among), ())
         self._outcome(call, ended)
+
+    def _abandon(self, round_: BridgedRound) -> None:
+        """Cancel the call of a round that the client never answered. Otherwise it waits for ever."""
+        self._browsing.forget(round_.links)
+        if self._calls.pop(round_.call.key, None) is not None:
+            self._link.send(notice(CANCELLED, {"requestId": round_.call.key}))
 
     def _take_retry(self, message: Message) -> None:
         """Send the answers of a retry to the server, if it repeats the call of its round."""

@@ -47,6 +47,7 @@ logger = logging.getLogger(__name__)
 
 CLIENT: Final = "client"
 """The name of the client's dialog in decisions."""
+_LONGEST_NAME: Final = 200
 _MOST_CLIENTS: Final = 500
 """How many clients and versions are remembered: a client can claim any."""
 LONGEST_ANSWER: Final = 256 * 1024
@@ -143,7 +144,9 @@ def load_habits(path: Path | None) -> dict[str, Seen]:
 
 
 def _name(peer: Peer) -> str:
-    return f"{peer.info.get('name', '?')} {peer.info.get('version', '')}".strip()[:200]
+    """The client and its version, and its user. Otherwise one person's client could spoil what others' clients do."""
+    name = f"{peer.info.get('name', '?')} {peer.info.get('version', '')}".strip()[:_LONGEST_NAME]
+    return f"{name} ({peer.user[:_LONGEST_NAME]})" if peer.user else name
 
 
 class ClientDesk:
@@ -354,7 +357,7 @@ def answers_in(message: Message) -> dict[str, dict[str, Any]]:
 def why_kept(message: Message) -> str | None:
     """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
     answers = [plain(each) for each in answers_in(message).values()]
-    if any(is_too_long(each) for each in answers):
+    if is_too_long(answers):
         return ANSWER_TOO_LONG
     findings = [finding for each in answers for text in _texts(each) for finding in scan_answer(text)]
     return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None

@@ -71,7 +71,7 @@ REFUSED: Final = (
 ANSWER_KEPT: Final = (
     "An answer holds what looks like a secret. It was not sent to the server: no form may ask for one."
 )
-ANSWER_TOO_LONG: Final = "An answer is longer than 256 KiB. It was not sent to the server."
+ANSWER_TOO_LONG: Final = "The answers are longer than 256 KiB. They were not sent to the server."
 UNASKED: Final = (
     "This answers a question that this client did not get through this gateway. It was not sent to the server. Read "
     "the task again."

@@ -32,6 +32,7 @@ TIMEOUT: Final = httpx2.Timeout(30.0, read=None, pool=None)
 LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=50, keepalive_expiry=60.0)
 MOST_OPEN: Final = 1000
 """Messages that one server gets at once. Each has a connection of its own."""
+_MOST_TOOLS: Final = 10_000
 _WAYS_IN: Final = 3
 """Retries of a refused request: with a token from the vault, a renewed token, a new token."""
 _ABOUT_US: Final = (401, 403, 407)
@@ -344,6 +345,8 @@ class HttpLink(DirectLink):
             self._version = str(message.result.get("protocolVersion", ""))
         elif about.method == "tools/list" and b"x-mcp-header" in message.raw:
             self._mirrored.update(mirrored_headers(message.result or {}))
+            for name in list(self._mirrored)[:-_MOST_TOOLS]:
+                del self._mirrored[name]
 
 
 async def _whole(reply: httpx2.Response) -> bytes:

@@ -32,8 +32,12 @@ class Exchange:
         self.message = message
         self._out: asyncio.Queue[Message] = asyncio.Queue()
         self._size = 0
+        self.left = False
+        """Whether its client left, so that nobody reads what comes."""
 
     def send(self, message: Message) -> None:
+        if self.left:
+            return
         if self._size + len(message.raw) <= MAX_WAITING or self.is_end(message):
             self._out.put_nowait(message)
             self._size += len(message.raw)
