@@ -128,7 +128,10 @@ class AnswerListener:
         """Whether the visitor is a program of the person's; without `access` every program counts as one."""
         if self._access is None:
             return True
-        return self._token is None and await asyncio.to_thread(self._access.of_unix_socket, visitor) == "own"
+        if self._token is None:
+            return await asyncio.to_thread(self._access.of_unix_socket, visitor) == "own"
+        ends = visitor.getpeername(), visitor.getsockname()
+        return await asyncio.to_thread(self._access.of_connection, *ends) == "own"
 
     def _is_same_user(self, visitor: socket.socket) -> bool:
         """Whether the visitor runs as this user; where the system does not tell about ports, the token shows it."""
