@@ -118,6 +118,16 @@ async def test_each_call_reaches_its_own_server(revision: Revision) -> None:
     assert person.messages == ["How many tea at south?", "How many tea at north?"]
 
 
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy client", "modern client"])
+async def test_what_the_bridges_answer_at_once_is_answered(modern: bool) -> None:
+    links = [EraLink(WireServer(modern=not modern)) for _ in range(2)]
+    client = await WireClient.begun(
+        modern=modern, behind=not modern, link=ServerRouter(dict(zip("ab", links, strict=True)))
+    )
+    client.ask(1, *(("server/discover",) if modern else ("logging/setLevel", {"level": "info"})))
+    assert (await client.taken()).result is not None
+
+
 @pytest.mark.shows("W4")
 async def test_the_desk_shows_which_of_them_asks(revision: Revision) -> None:
     script = [

@@ -173,7 +173,7 @@ class AsLegacy(Bridge):
 
     def _initialize(self, message: Message) -> None:
         params = message.params
-        offered = params.get("protocolVersion")
+        offered = str(params.get("protocolVersion"))
         self._version = offered if offered in LEGACY else NOVEMBER
         self._envelope[CAPABILITIES_KEY] = params.get("capabilities", {})
         self._envelope[CLIENT_KEY] = params.get("clientInfo", {"name": "unknown", "version": ""})

@@ -81,7 +81,7 @@ class Listeners:
         assert message.id is not None
         wanted = object_in(message.params, "notifications")
         self._wanted[message.id] = wanted
-        for uri in wanted.get("resourceSubscriptions") or ():
+        for uri in _resources_in(wanted):
             self._tell("resources/subscribe", uri)
         told = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: message.id}}
         acknowledged = notice("notifications/subscriptions/acknowledged", told)
@@ -91,8 +91,8 @@ class Listeners:
     def leave(self, id: Id | None) -> None:
         """Close a request, and unsubscribe from resources that no other request names."""
         left = self._wanted.pop(id if id is not None else "", {})
-        still = {uri for wanted in self._wanted.values() for uri in wanted.get("resourceSubscriptions") or ()}
-        for uri in left.get("resourceSubscriptions") or ():
+        still = {uri for wanted in self._wanted.values() for uri in _resources_in(wanted)}
+        for uri in _resources_in(left):
             if uri not in still:
                 self._tell("resources/unsubscribe", uri)
 
@@ -103,11 +103,17 @@ class Listeners:
         """Send a notice about a change to every request that wants it."""
         uri, kind = message.params.get("uri"), _LISTS.get(message.method or "")
         for id, wanted in self._wanted.items():
-            if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
+            if wanted.get(kind) if kind else uri in _resources_in(wanted):
                 meta = {**message.meta, SUBSCRIPTION_KEY: id}
                 told = message.with_(params={**message.params, "_meta": meta})
                 told.about = id
                 self._deliver(told)
+
+
+def _resources_in(wanted: Mapping[str, Any]) -> list[str]:
+    """The resources that a `subscriptions/listen` request names."""
+    named = wanted.get("resourceSubscriptions")
+    return [uri for uri in named if isinstance(uri, str)] if isinstance(named, list) else []
 
 
 def links_in(message: Message) -> list[dict[str, Any]]:

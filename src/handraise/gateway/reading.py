@@ -217,7 +217,11 @@ def _asks_too_much(message: Message) -> str | None:
 
 
 def _is_input_request(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("method"), str)
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("method"), str)
+        and isinstance(value.get("params"), dict | None)
+    )
 
 
 def _names(text: str) -> Mapping[str, str]:

@@ -258,11 +258,11 @@ class ServerRouter(Link):
     async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
         """Send a request of our own to one server and wait for the response."""
         id = f"handraise-s{next(self._fresh)}"
-        self._ours[id] = asyncio.get_running_loop().create_future()
+        answered = self._ours[id] = asyncio.get_running_loop().create_future()  # a bridge may answer at once
         self._send_to(request(id, method, params), name)
         try:
             async with asyncio.timeout(_PATIENCE):
-                return await self._ours[id]
+                return await answered
         except TimeoutError:
             logger.warning("%s does not answer %s; the other servers go on", name, method)
             self._sent_to.pop(id, None)
