@@ -30,9 +30,9 @@ from handraise.gateway.messages import (
     cancel_for,
     error_response,
     id_key,
+    links_in,
     notice,
     object_in,
-    objects_in,
     request,
     response,
 )
@@ -114,11 +114,6 @@ def _resources_in(wanted: Mapping[str, Any]) -> list[str]:
     """The resources that a `subscriptions/listen` request names."""
     named = wanted.get("resourceSubscriptions")
     return [uri for uri in named if isinstance(uri, str)] if isinstance(named, list) else []
-
-
-def links_in(message: Message) -> list[dict[str, Any]]:
-    """The links of a -32042; none in any other response."""
-    return objects_in(object_in(message.error, "data"), "elicitations") if message.requires_links else []
 
 
 class Browsing:
@@ -314,7 +309,7 @@ class AsModern(Bridge):
                 self._outcome(call, error_response(None, SERVER_FAULT, "The answer could not be translated."))
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
-        if links := links_in(message):
+        if message.requires_links and (links := links_in(message.error)):
             self._require(call, links)
         elif message.result is not None:
             self._outcome(call, message.with_(result=as_modern_result(call.first.method, message.result)))

@@ -45,6 +45,11 @@ def objects_in(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
+def links_in(error: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The links that the person must open first, in a -32042."""
+    return objects_in(object_in(error, "data"), "elicitations")
+
+
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 

@@ -28,6 +28,7 @@ from handraise.gateway.messages import (
     Message,
     error_response,
     is_id,
+    links_in,
     object_in,
     objects_in,
 )
@@ -302,7 +303,7 @@ def _questions(message: Message) -> Iterator[dict[str, Any]]:
     for asked in message.inside.questions:
         yield object_in(asked, "params")
     for error in message.inside.errors:
-        yield from objects_in(object_in(error, "data"), "elicitations")
+        yield from links_in(error)
 
 
 def _drop_unjudged(message: Message) -> None:

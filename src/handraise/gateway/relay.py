@@ -141,7 +141,10 @@ class Relay:
             logger.warning("an answer of the client was not passed on: %s", why)
             self.end(call, error_response(message.id, -32602, why))
         elif message.method not in NAMED and not self._was_asked(message):
-            await self._refuse_answer(call)
+            with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
+                asker = self._asker(self._link.source_of(message), call.peer)
+                await (await self.state.asking()).note_unasked(asker, call, passes=False)
+            self.end(call, error_response(message.id, -32602, UNASKED))
         else:
             self._check_call(call)
 
@@ -170,13 +173,6 @@ class Relay:
         self._asked_in_tasks.update(dict.fromkeys(message.inside.questions_by_key(task)))
         while len(self._asked_in_tasks) > _MOST_IN_TASKS:
             del self._asked_in_tasks[next(iter(self._asked_in_tasks))]
-
-    async def _refuse_answer(self, call: RelayedCall) -> None:
-        """Record and refuse an answer to a question that the client did not get."""
-        with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
-            asker = self._asker(self._link.source_of(call.message), call.peer)
-            await (await self.state.asking()).note_unasked(asker, call, passes=False)
-        self.end(call, error_response(call.message.id, -32602, UNASKED))
 
     def _new_call(self, message: Message, port: Port) -> RelayedCall:
         key = id_key(message.id)

@@ -32,7 +32,7 @@ from handraise.gateway.messages import (
     cancel_for,
     error_response,
     id_key,
-    object_in,
+    links_in,
     objects_in,
     request,
     response,
@@ -258,7 +258,8 @@ class ServerRouter(Link):
     async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
         """Send a request of our own to one server and wait for the response."""
         id = f"handraise-s{next(self._fresh)}"
-        answered = self._ours[id] = asyncio.get_running_loop().create_future()  # a bridge may answer at once
+        answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._ours[id] = answered  # a bridge may answer at once
         self._send_to(request(id, method, params), name)
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -312,7 +313,7 @@ class ServerRouter(Link):
             text = f"The server {name!r} names a task of another server as its own."
             message = error_response(message.id, SERVER_FAULT, text)
         if message.requires_links:
-            self._note_links(name, objects_in(object_in(message.error, "data"), "elicitations"))
+            self._note_links(name, links_in(message.error))
         if (ours := self._ours.pop(id, None)) is not None:
             ours.set_result(message)
         else:

@@ -56,7 +56,7 @@ class GatewayState:
         self.ending = False
         """Whether this process is shutting down. Parked calls are then left to the next process."""
         self._guards = guards
-        self._passkey = False
+        self.needs_passkeys = False
         """Whether some questions need a passkey. Set when the guards are read."""
         self._open = open_asking
         self._access = access or AccessCheck()
@@ -68,18 +68,13 @@ class GatewayState:
     @property
     def may_guard(self) -> bool:
         """Whether a guard or a passkey may send a call to our desk. True until the guards are read."""
-        return self._guards is None or bool(self._guards) or self._passkey
-
-    @property
-    def needs_passkeys(self) -> bool:
-        """Whether some questions need a passkey. Known once the guards are read."""
-        return self._passkey
+        return self._guards is None or bool(self._guards) or self.needs_passkeys
 
     async def guards(self) -> tuple[GuardRule, ...]:
         """The user's own guards. SetupError when their configuration cannot be read; then no call may pass."""
         if self._guards is None:
             settings = (await asyncio.to_thread(load_policy)).settings
-            self._passkey = bool(settings.desk.passkey)
+            self.needs_passkeys = bool(settings.desk.passkey)
             self._guards = rules_of(settings.guards)
         return self._guards
 
