@@ -109,8 +109,8 @@ async def test_nothing_is_kept_for_a_client_that_left() -> None:
     async with over_http(modern=False, behind=False) as client:
         client.ask(7, "tools/call", CALL)
         await client.server.taken("tools/call")
-        (relay,) = client.app._owners
-        (call,) = relay.calls.values()
+        (session,) = client.app._sessions
+        (call,) = session.relay.calls.values()
         port = call.port
         assert isinstance(port, Exchange)
         await client.leave()

@@ -158,14 +158,12 @@ class HttpGateway:
         self._sessions = Sessions()
         self._sweep: asyncio.TimerHandle | None = None
         self._opening_modern: dict[Person | None, asyncio.Future[None]] = {}
-        self._retiring: dict[asyncio.Future[None], Relay] = {}
+        self._retiring: dict[asyncio.Future[None], Session] = {}
         self._opening: Counter[Person | None] = Counter()
         self._requests: Counter[Person | None] = Counter()
         """The number of open requests of each person."""
         self._room: Counter[Person | None] = Counter()
         """The bytes of each person's messages that are being read, or whose call is open."""
-        self._owners: dict[Relay, Person | None] = {}
-        """The person of each relay, until its servers are gone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -203,14 +201,13 @@ class HttpGateway:
         """Disconnect all servers."""
         if self._sweep is not None:
             self._sweep.cancel()
-        for retiring in list(self._retiring):
-            retiring.cancel()
+        retiring = list(self._retiring.values())
+        for each in list(self._retiring):
+            each.cancel()
         await asyncio.gather(*self._opening_modern.values(), return_exceptions=True)
-        relays = [*(session.relay for session in self._sessions), *self._retiring.values()]
-        for session in self._sessions:
+        for session in (*self._sessions, *retiring):
             self._sessions.remove(session)
-        for relay in relays:
-            await relay.aclose()
+            await session.relay.aclose()
 
     async def _post(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
@@ -272,7 +269,6 @@ class HttpGateway:
 
     def _keep(self, session: Session) -> Session:
         session.relay.on_lost = self._lost
-        self._owners[session.relay] = session.person
         self._sessions.add(session)
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(SWEEP, self._end_idle)
@@ -288,8 +284,8 @@ class HttpGateway:
     def _end(self, session: Session) -> asyncio.Future[None]:
         self._sessions.remove(session)
         retiring = asyncio.ensure_future(session.relay.retire())
-        self._retiring[retiring] = session.relay
-        retiring.add_done_callback(self._retired)
+        self._retiring[retiring] = session
+        retiring.add_done_callback(self._retiring.pop)
         return retiring
 
     async def _connected(self, person: Person | None) -> Link:
@@ -298,7 +294,7 @@ class HttpGateway:
         A session counts until its servers are gone. Otherwise one token could start any number of processes.
         """
         most = self._state.options.sessions
-        while self._opening[person] + sum(each == person for each in self._owners.values()) >= most:
+        while self._number(person) >= most:
             if (resting := self._sessions.longest_resting(person)) is None:
                 raise TooManySessions(
                     f"You have {most} sessions already, and all are in use. End one of your clients or answer what "
@@ -311,11 +307,16 @@ class HttpGateway:
         finally:
             self._opening[person] -= 1
 
+    def _number(self, person: Person | None) -> int:
+        """The number of the person's sessions, with those that begin or end just now."""
+        known = (*self._sessions, *self._retiring.values())
+        return self._opening[person] + sum(each.person == person for each in known)
+
     async def _modern(self, person: Person | None) -> Session:
         """The one session for all of a person's requests of 2026-07-28."""
         while (
             session := self._sessions.find(None, person)
-        ) is None:  # it may be gone again when it is our turn
+        ) is None:  # a new one may end before our turn comes
             if (opening := self._opening_modern.get(person)) is None:
                 opening = self._opening_modern[person] = asyncio.ensure_future(self._open_modern(person))
                 opening.add_done_callback(lambda _: self._opening_modern.pop(person))
@@ -384,10 +385,6 @@ class HttpGateway:
         for session in self._sessions:
             if session.relay is relay:
                 self._end(session)
-
-    def _retired(self, retiring: asyncio.Future[None]) -> None:
-        relay = self._retiring.pop(retiring)
-        self._owners.pop(relay, None)
 
 
 def _is_modern(message: Message, headers: dict[bytes, str]) -> bool:
