@@ -99,8 +99,9 @@ class Relay:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is open or parked."""
-        return bool(self.calls or self.holding.waiting)
+        """Whether somebody waits for a call. Nobody does when its client hung up and it asks nothing."""
+        awaited = any(call.open or not call.left for call in self.calls.values())
+        return awaited or bool(self.holding.waiting)
 
     # Messages from the client.
 

@@ -88,6 +88,16 @@ async def test_servers_of_a_client_that_has_a_question_are_not_ended(sweeping: N
         await until(client.queue.waiting)  # the answer is judged by what was asked
 
 
+async def test_a_call_that_its_client_hung_up_on_keeps_no_servers_running(sweeping: None) -> None:
+    """On older revisions it goes on, and its server may never answer."""
+    async with over_http(modern=False, behind=False) as client:
+        client.ask(1, "tools/call", CALL)
+        await client.server.taken("tools/call")
+        await client.leave()
+        with rested():
+            await until(lambda: not client.app._sessions)
+
+
 async def test_a_person_whose_modern_clients_rest_can_begin_a_session(tmp_path: Path) -> None:
     async with team(tmp_path, sessions=1) as shared, AsyncExitStack() as later:
         ann = shared.people.add("ann")

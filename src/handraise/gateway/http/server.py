@@ -353,7 +353,7 @@ class HttpGateway:
             if call.parked is None and isinstance(message.room, _Room):
                 message.room.free()
         else:
-            exchange.left = True
+            exchange.left = call.left = True
             if modern:
                 session.relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
         session.used = time.monotonic()
