@@ -76,6 +76,49 @@ async def test_what_a_server_says_by_itself_is_heard_beyond_the_end_of_a_stream(
     assert server.taken_up[:2] == [None, b"e2"]
 
 
+class Slow:
+    """Has a client ask again and again, on streams without an event, until it answers."""
+
+    def __init__(self, times: int, said: Message) -> None:
+        self._times = times
+        self._said = said
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        event = b"id: e\nretry: 1\ndata: \n\n" if scope["method"] == "POST" else b": nothing yet\n\n"
+        if scope["method"] == "GET":
+            self._times -= 1
+            if not self._times:
+                event = b"data: %b\n\n" % self._said.raw
+        elif b'"id"' not in (await read_body(receive) or b""):
+            event = b""
+        await reply(send, 200 if event else 202, event, b"text/event-stream" if event else None)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (request(7, "tools/call", {"name": "slow"}), response(7, {"content": []})),
+        (notice("notifications/initialized", {}), notice("notifications/tools/list_changed", {})),
+    ],
+    ids=["answer", "notice"],
+)
+async def test_a_server_may_take_as_long_as_its_person(
+    sent: Message, said: Message, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LONGER", 0.0)
+    monkeypatch.setattr(client, "_RETRY", 0.001)
+    (told,) = await heard(Slow(100, said), sent, 1)
+    assert told.body == said.body
+
+
+def test_a_server_that_ends_each_stream_is_asked_less_and_less() -> None:
+    stream = client._Stream(retry=0.001)
+    pauses = []
+    for stream.vain in (0, 1, 20, 1000):
+        pauses.append(stream.pause)
+    assert pauses == [0.001, 0.1, 2.0, 10.0]
+
+
 class Once:
     """Sends one more event behind an answer, offers no other stream, and counts how often one is asked for."""
 
