@@ -10,7 +10,7 @@ from tests.gateway.test_http import served
 from tests.waiting import until
 
 from handraise.gateway.http import client
-from handraise.gateway.http.exchange import read_body, reply
+from handraise.gateway.http.exchange import read_body, reply, start_stream
 from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.upstreams import Source, Upstream
 
@@ -117,6 +117,25 @@ def test_a_server_that_ends_each_stream_is_asked_less_and_less() -> None:
     for stream.vain in (0, 1, 20, 1000):
         pauses.append(stream.pause)
     assert pauses == [0.001, 0.1, 2.0, 10.0]
+
+
+class Broken(Slow):
+    """Breaks the connection off behind an event."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] != "POST":
+            await super().__call__(scope, receive, send)
+            return
+        await start_stream(send, None)
+        event = b"id: e\nretry: 1\ndata: \n\n"
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+        raise ConnectionError
+
+
+async def test_a_stream_that_breaks_off_is_resumed() -> None:
+    answer = response(7, {"content": []})
+    (told,) = await heard(Broken(1, answer), request(7, "tools/call", {"name": "slow"}), 1)
+    assert told.body == answer.body
 
 
 class Once:

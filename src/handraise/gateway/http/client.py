@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -317,15 +317,26 @@ class HttpLink(DirectLink):
         return True
 
     async def _read(self, reply: httpx2.Response, stream: _Stream, message: Message | None) -> None:
-        """Pass on every event of a response."""
+        """Pass on every event of a response. If it breaks off and can be resumed, that is its end."""
         events = Events()
-        async for chunk in reply.aiter_raw():
+        chunks = reply.aiter_raw()
+        while (chunk := await self._chunk(chunks, stream)) is not None:
             for event in events.feed(chunk):
                 stream.vain = 0
                 stream.last_id, stream.retry = event.id or stream.last_id, event.retry or stream.retry
                 stream.answered = await self._take_event(event, message) or stream.answered
             if events.size > LONGEST:
                 raise TooLong(f"an event is longer than {LONGEST // 2**20} MiB")
+
+    async def _chunk(self, chunks: AsyncIterator[bytes], stream: _Stream) -> bytes | None:
+        """The next chunk of a stream; None at its end."""
+        try:
+            return await anext(chunks, None)
+        except _FAILURES as error:
+            if stream.last_id is None:
+                raise
+            logger.warning("a stream of %s broke off: %r", self.source.upstream.name, error)
+            return None
 
     async def _take_event(self, event: Event, message: Message | None) -> bool:
         """Pass on an event; whether it answers the request, readable or not."""
