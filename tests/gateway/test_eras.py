@@ -217,3 +217,16 @@ async def test_an_odd_list_of_resources_names_none() -> None:
     client.ask(2, "subscriptions/listen", {"notifications": {"resourceSubscriptions": ["a://b"]}})
     client.server.say(notice("notifications/resources/updated", {"uri": "a://b"}))
     assert (await client.taken("notifications/resources/updated")).params["uri"] == "a://b"
+
+
+@pytest.mark.parametrize("params", [None, 7, "x", [], {}])
+async def test_a_question_of_a_round_without_anything_to_ask_is_cancelled(params: object) -> None:
+    client = await WireClient.begun(modern=False, behind=True)
+    client.ask(1, "tools/call", {"name": "work", "arguments": {}})
+    came = await client.server.taken("tools/call")
+    wanted = {"q": {"method": "elicitation/create", "params": params}}
+    asked = {"resultType": "input_required", "inputRequests": wanted, "requestState": "s"}
+    client.server.say(response(came.id, asked))
+    again = await client.server.taken("tools/call")
+    assert again.params["inputResponses"]["q"]["action"] == "cancel"
+    assert not [each for each in client.got if each.method == "elicitation/create"]

@@ -257,9 +257,8 @@ class AsLegacy(Bridge):
         round = {"inputRequests": requests, "requestState": call.state}
         for id, key in call.missing.items():
             self._asked[id] = call
-            asked = request(
-                id, str(requests[key].get("method")), self._question(requests[key].get("params") or {})
-            )
+            wanted = requests[key]
+            asked = request(id, wanted["method"], self._question(object_in(wanted, "params")))
             asked.about, asked.source, asked.round = call.message.id, message.source, round
             self.on_message(asked)
 

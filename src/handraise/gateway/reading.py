@@ -218,11 +218,7 @@ def _asks_too_much(message: Message) -> str | None:
 
 
 def _is_input_request(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("method"), str)
-        and isinstance(value.get("params"), dict | None)
-    )
+    return isinstance(value, dict) and isinstance(value.get("method"), str)
 
 
 def _names(text: str) -> Mapping[str, str]:
