@@ -41,7 +41,7 @@ class Early:
         await reply(send, 200, event, b"text/event-stream")
 
 
-async def heard(server: Early, sent: Message, number: int) -> list[Message]:
+async def heard(server: Any, sent: Message, number: int) -> list[Message]:
     """So many messages that come back, and no more until the server offers no stream any more."""
     got: list[Message] = []
     enough = asyncio.Event()

@@ -309,8 +309,8 @@ class HttpGateway:
 
     def _number(self, person: Person | None) -> int:
         """The number of the person's sessions, with those that begin or end just now."""
-        known = (*self._sessions, *self._retiring.values())
-        return self._opening[person] + sum(each.person == person for each in known)
+        known = [each.person for each in (*self._sessions, *self._retiring.values())]
+        return self._opening[person] + known.count(person)
 
     async def _modern(self, person: Person | None) -> Session:
         """The one session for all of a person's requests of 2026-07-28."""
