@@ -285,7 +285,8 @@ class ClientDesk:
             return decision, "incomplete"
         if seconds >= self._options.too_fast:
             return decision, "answered"
-        return replace(decision, by="client") if _accepts(decision) else decision, "too_fast"
+        accepts = isinstance(decision.answer, Accepted)
+        return replace(decision, by="client") if accepts else decision, "too_fast"
 
     async def _ask_here(
         self, waiting: Waiting, habit: Habit, seconds: float, instead_of: Decision, *, park: bool = True
@@ -297,10 +298,6 @@ class ClientDesk:
         return replace(decision, reason=f"{decision.reason}; {why}" if decision.reason else why)
 
 
-def _accepts(decision: Decision) -> bool:
-    return isinstance(decision.answer, Accepted)
-
-
 def _fits(question: Question, decision: Decision) -> bool:
     """Whether the content of an accepted form is valid."""
     if not isinstance(question, FormQuestion) or not isinstance(decision.answer, Accepted):
@@ -310,7 +307,8 @@ def _fits(question: Question, decision: Decision) -> bool:
 
 def _is_quick_yes(question: Question, decision: Decision, habit: Habit) -> bool:
     """A hook of the user may fill in a form at once. Quick consent to open a link is no consent: nobody saw it."""
-    return habit == "too_fast" and _accepts(decision) and isinstance(question, FormQuestion)
+    accepts = isinstance(decision.answer, Accepted)
+    return habit == "too_fast" and accepts and isinstance(question, FormQuestion)
 
 
 def _decision(question: Question, raw: object) -> Decision:

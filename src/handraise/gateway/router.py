@@ -284,13 +284,14 @@ class ServerRouter(Link):
             self._links[asked.server].send(message if message.id == asked.id else message.with_(id=asked.id))
 
     def _received(self, name: str, message: Message) -> None:
+        link_id = str(message.params.get("elicitationId"))
         if message.method is None:
             self._take_response(name, message)
         elif message.is_request and message.id is not None:
             self._take_request(name, message, message.id)
         elif message.method == CANCELLED:
             self._take_cancel(name, message)
-        elif message.method == COMPLETE and self._asked_to_open.get(_link_id(message), name) != name:
+        elif message.method == COMPLETE and self._asked_to_open.get(link_id, name) != name:
             logger.warning("%s completed a link of another server; nothing was passed on", name)
         elif not self._owns_task(name, message.params):
             logger.warning("%s told about a task of another server; nothing was passed on", name)
@@ -371,10 +372,6 @@ def _is_first(owners: dict[str, str], id: str, name: str) -> bool:
         ((most, _),) = Counter(owners.values()).most_common(1)
         del owners[next(each for each, owner in owners.items() if owner == most)]
     return is_its
-
-
-def _link_id(message: Message) -> str:
-    return str(message.params.get("elicitationId"))
 
 
 _NOTHING: Final = Message({})
