@@ -31,7 +31,9 @@ from handraise.gateway.accounts.accounts import NAME, Accounts
 from handraise.gateway.accounts.own_account import Challenge, Invitation, OwnAccount
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.http.server import HttpGateway
+from handraise.gateway.messages import request
 from handraise.gateway.options import Options
+from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, VERSION_KEY
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import OwnClient, Upstream
@@ -314,6 +316,23 @@ async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(
             await browser.connect(waiting.question.url, diary, "me@diary")
             assert text_of(await client.call_tool("write", {"text": "z"})) == "me@diary wrote z"
     assert [text for _, text in diary.written] == ["x", "z"]
+
+
+async def test_rounds_that_a_client_never_answers_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.accounts.connecting._MOST_ROUNDS", 2)
+    async with open_diary() as diary, alone(diary) as here, httpx2.AsyncClient() as http:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, Revision.JULY_2026, "x"))
+        diary.provider.end_all()
+        diary.provider.refreshing.clear()
+        able = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {"elicitation": {"form": {}, "url": {}}}}
+        for id in range(3):
+            call = request(id, "tools/call", {"name": "write", "arguments": {"text": "y"}, "_meta": able})
+            headers = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "write"}
+            told = (await http.post(here.url, content=call.raw, headers=headers)).json()
+            assert told["result"]["resultType"] == "input_required"
+        assert len(here.links[-1]._link._entry._rounds) == 2
 
 
 async def test_where_nobody_is_asked_at_a_desk_the_model_is_told() -> None:
