@@ -128,6 +128,24 @@ async def test_what_the_bridges_answer_at_once_is_answered(modern: bool) -> None
     assert (await client.taken()).result is not None
 
 
+async def test_a_server_that_lists_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.router.LONGEST", 3000)
+    servers = {name: WireServer(modern=False) for name in ("endless", "short")}
+    client = await WireClient.begun(
+        modern=False, behind=False, link=ServerRouter({name: EraLink(each) for name, each in servers.items()})
+    )
+    client.ask(1, "tools/list", {})
+    page = [{"name": "x" * 1000, "inputSchema": {"type": "object"}}]
+    last = await servers["short"].taken("tools/list")
+    servers["short"].say(response(last.id, {"tools": [{"name": "fine", "inputSchema": {}}]}))
+    for number in range(3):
+        asked = await servers["endless"].taken("tools/list")
+        tools = [{**page[0], "name": f"{number}{page[0]['name']}"}]
+        servers["endless"].say(response(asked.id, {"tools": tools, "nextCursor": "on"}))
+    names = [tool["name"][:5] for tool in ((await client.taken()).result or {})["tools"]]
+    assert names == ["0xxxx", "1xxxx", "fine"]
+
+
 @pytest.mark.shows("W4")
 async def test_the_desk_shows_which_of_them_asks(revision: Revision) -> None:
     script = [

@@ -20,6 +20,7 @@ from handraise.gateway.catalog import (
     kind_of_reference,
     named,
 )
+from handraise.gateway.json_text import LONGEST
 from handraise.gateway.links import Destination, Link, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
@@ -181,11 +182,17 @@ class ServerRouter(Link):
         return [task for name, tasks in listed.items() for task in tasks if self._owns_task(name, task)]
 
     async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
+        """What a server lists. The attack: a hundred pages of 16 MiB each."""
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
+        size = 0
         for _ in range(_PAGES):
             answer = await self._ask(name, method, {**self._envelope, **cursor})
             result = answer.result or {}
+            size += len(answer.raw)
+            if size > LONGEST:
+                logger.warning("%s lists more than %d MiB; the rest is left out", name, LONGEST // 2**20)
+                break
             found += objects_in(result, key)
             if not isinstance(result.get("nextCursor"), str):
                 break
