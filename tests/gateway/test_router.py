@@ -128,6 +128,25 @@ async def test_what_the_bridges_answer_at_once_is_answered(modern: bool) -> None
     assert (await client.taken()).result is not None
 
 
+@pytest.mark.parametrize("method", ["initialize", "tools/list", "logging/setLevel"])
+@pytest.mark.parametrize("ended", [0, 1], ids=["first", "second"])
+async def test_a_server_that_ends_takes_no_request_to_all_of_them_along(ended: int, method: str) -> None:
+    servers = [WireServer(modern=False) for _ in range(2)]
+    for number, server in enumerate(servers):
+        server.source = Source(Upstream(f"s{number}", ("s",)))
+    links = {each.source.upstream.name: EraLink(each) for each in servers}
+    client = WireClient(modern=False, behind=False, link=ServerRouter(links))
+    if method != "initialize":
+        await client.begin()
+    mute, other = servers[ended], servers[1 - ended]
+    mute.send = lambda message: None  # type: ignore[method-assign]
+    client.ask(1, method, {"protocolVersion": "2025-11-25"} if method == "initialize" else {})
+    if method != "initialize":
+        other.say(response((await other.taken(method)).id, {"tools": []}))
+    mute.on_closed(mute.source, True)
+    assert (await client.taken()).result is not None
+
+
 async def test_a_server_that_lists_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("handraise.gateway.router.LONGEST", 3000)
     servers = {name: WireServer(modern=False) for name in ("endless", "short")}

@@ -396,7 +396,7 @@ class Relay:
 
         While we shut down, parked calls are left to the next process.
         """
-        for call in [each for each in self.calls.values() if self._is_for(each, source)]:
+        for call in [each for each in self.calls.values() if last or self._is_for(each, source)]:
             if self.state.ending and call.parked is not None:
                 continue
             del self.calls[call.key]

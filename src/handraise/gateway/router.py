@@ -51,6 +51,9 @@ _MOST_IDS: Final = 4096
 _MOST_ASKED: Final = 1024
 """How many requests of one server may be open."""
 _TASKS: Final = "tasks/list"
+_TO_ALL: Final = frozenset(
+    {"initialize", "server/discover", *LISTS, _TASKS, "logging/setLevel", "subscriptions/listen"}
+)
 
 
 class AskedBy(NamedTuple):
@@ -68,6 +71,8 @@ class ServerRouter(Link):
         super().__init__()
         self._links = dict(links)
         self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
+        self._together = Source(next(iter(self._sources.values())).upstream)
+        """All of them: a request to all goes on while one is left."""
         self._catalog = Catalog()
         self._envelope: dict[str, Any] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
@@ -87,6 +92,8 @@ class ServerRouter(Link):
             link.on_closed = partial(self._closed, name)
 
     def source_of(self, message: Message) -> Source:
+        if message.method in _TO_ALL:
+            return self._together
         return self._sources[self._server_of(message) or next(iter(self._sources))]
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
@@ -159,7 +166,7 @@ class ServerRouter(Link):
             self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
         combine = combine_hello if message.method == "initialize" else combine_discovery
         answer = response(message.id, combine(good))
-        answer.source = Source(next(iter(self._sources.values())).upstream)
+        answer.source = self._together
         self.on_message(answer)
 
     async def _list(self, message: Message) -> None:
@@ -259,12 +266,15 @@ class ServerRouter(Link):
         self.on_message(first.with_(id=message.id))
 
     async def _ask_all(self, method: str, params: Mapping[str, Any]) -> dict[str, Message]:
-        answers = await asyncio.gather(*(self._ask(name, method, params) for name in self._links))
-        return dict(zip(self._links, answers, strict=True))
+        names = list(self._links)  # one may end meanwhile
+        answers = await asyncio.gather(*(self._ask(name, method, params) for name in names))
+        return dict(zip(names, answers, strict=True))
 
     async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
         """Send a request of our own to one server and wait for the response."""
         id = f"handraise-s{next(self._fresh)}"
+        if name not in self._links:
+            return _gone(id, name)
         answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._ours[id] = answered  # a bridge may answer at once
         self._send_to(request(id, method, params), name)
@@ -366,7 +376,11 @@ class ServerRouter(Link):
                 continue
             del self._sent_to[id]
             if (ours := self._ours.pop(id, None)) is not None:
-                ours.set_result(error_response(id, SERVER_FAULT, f"The server {name!r} is gone."))
+                ours.set_result(_gone(id, name))
+
+
+def _gone(id: Id, name: str) -> Message:
+    return error_response(id, SERVER_FAULT, f"The server {name!r} is gone.")
 
 
 def _is_first(owners: dict[str, str], id: str, name: str) -> bool:
