@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.desks.questions import ADA, form_question, link_question
 
+from handraise.access import AccessCheck
 from handraise.desks import Decision, Queue, Waiting
 from handraise.desks.codes import AnswerCode, prove
 from handraise.desks.control import (
@@ -74,9 +75,11 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(directory: Path, person: Person | None = None) -> AsyncIterator[Office]:
+async def open_office(
+    directory: Path, person: Person | None = None, access: AccessCheck | None = None
+) -> AsyncIterator[Office]:
     queue, code = Queue(), AnswerCode()
-    async with AnswerListener(queue, code, person=person, directory=directory):
+    async with AnswerListener(queue, code, person=person, directory=directory, access=access):
         office = Office(queue, code, directory)
         yield office
         for task in office.asked:
@@ -120,6 +123,21 @@ async def test_a_wrong_code_changes_nothing(office: Office) -> None:
         assert (await office.send_answer(DECLINE, code="ABCD-EFGH"))["error"] == "wrong_code"
     assert (await office.send_answer(DECLINE))["error"] == "wait", "not even the right one, so soon after"
     assert len(office.queue.waiting()) == 1
+
+
+@pytest.mark.shows("D9")
+async def test_a_client_that_guesses_codes_takes_no_try_and_no_place_of_the_person(tmp_path: Path) -> None:
+    access = AccessCheck()
+    access.add_client(os.getpid())
+    async with open_office(tmp_path / "run", access=access) as office:
+        await office.put(form_question("Who?", NAME))
+        for _ in range(5):
+            assert (await office.send_answer(DECLINE, code="ABCD-EFGH"))["error"] == "wrong_code"
+        assert (await office.send_answer(DECLINE))["error"] == "wait"
+        proof = prove(office.code.shown(), "n", "id", DECLINE, False)
+        assert await office.code.check(proof, "n", "id", DECLINE, False) == "right", (
+            "the person's own program"
+        )
 
 
 @pytest.mark.shows("D9", "S4")

@@ -75,6 +75,25 @@ async def test_without_an_accept_nothing_is_made_anew_and_nobody_waits(answer: A
     await client.leave()
 
 
+async def test_a_call_whose_questions_the_client_never_answers_is_cancelled_after_many_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("handraise.gateway.as_modern._MOST", 2)
+    client = await WireClient.begun(modern=True, behind=False)
+    came = []
+    for id in (1, 2, 3):
+        client.ask(id, "tools/call", {**CALL, "arguments": {"number": id}})
+        came.append(await client.server.taken("tools/call"))
+        asking = request(f"q{id}", "elicitation/create", FORM)
+        asking.about = came[-1].id
+        client.server.say(asking)
+        await client.taken()
+    cancelled = await client.server.taken("notifications/cancelled")
+    assert cancelled.params["requestId"] == came[0].id
+    assert not [each for each in client.server.got if each.method == "notifications/cancelled"]
+    await client.leave()
+
+
 async def test_links_that_are_needed_while_a_question_waits_come_after_its_answer() -> None:
     client = await WireClient.begun(modern=True, behind=False)
     client.ask(1, "tools/call", CALL)

@@ -288,6 +288,14 @@ async def test_what_was_seen_of_a_client_and_version_is_kept(tmp_path: Path) -> 
     assert load_habits(file) == {}
 
 
+async def test_the_habits_of_one_persons_client_are_not_those_of_anothers() -> None:
+    habits = ClientHabits()
+    anns, bobs = (Peer("2025-11-25", {}, {"name": "c", "version": "1"}, user) for user in ("ann", "bob"))
+    habits.note(anns, "unanswered")
+    assert habits.leaves_unanswered(anns)
+    assert not habits.does_not_ask(bobs)
+
+
 async def test_only_the_latest_clients_are_remembered() -> None:
     """A client can claim any name."""
     habits = ClientHabits()

@@ -176,6 +176,19 @@ async def test_a_visitor_who_sends_no_json_is_hung_up_on(desk: Desk) -> None:
     writer.close()
 
 
+async def test_a_client_that_opens_connections_without_end_keeps_nobody_from_the_desk(desk: Desk) -> None:
+    desk.access.access = "client"
+    here = [await asyncio.open_unix_connection(next(desk_sockets())) for _ in range(17)]
+    over = [asyncio.create_task(reader.read()) for reader, _ in here]
+    done, _ = await asyncio.wait(over, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    assert [each.result() for each in done] == [b""], "one too many"
+    desk.access.access = "own"
+    assert len((await desk.ask(**READ))["waiting"]) == 1
+    for _, writer in here:
+        writer.close()
+    await asyncio.wait(over, timeout=20)
+
+
 async def test_the_socket_is_private_and_gone_with_its_desk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

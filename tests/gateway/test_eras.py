@@ -14,7 +14,7 @@ from tests.server.peers import CANCEL, DECLINE, REVISIONS, Person, accept, text_
 from handraise.desks.scripted import Line
 from handraise.gateway.eras import EraLink
 from handraise.gateway.messages import INVALID_REQUEST, Message, notice, request, response
-from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, VERSION_KEY
+from handraise.gateway.peers import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, NOVEMBER, VERSION_KEY
 from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W1")]
@@ -202,3 +202,31 @@ async def test_before_a_client_said_anything_no_question_of_a_server_passes() ->
     client.server.say(notice("notifications/message", {"data": "ready"}))
     assert client.take("notifications/message").params == {"data": "ready"}
     assert client.queue.waiting() == ()
+
+
+async def test_an_odd_revision_in_a_greeting_counts_as_none() -> None:
+    client = WireClient(modern=False, behind=True)
+    client.say(request(1, "initialize", {"protocolVersion": [], "capabilities": {}}))
+    assert ((await client.taken()).result or {})["protocolVersion"] == NOVEMBER
+
+
+async def test_an_odd_list_of_resources_names_none() -> None:
+    client = await WireClient.begun(modern=True, behind=False)
+    client.ask(1, "subscriptions/listen", {"notifications": {"resourceSubscriptions": 7}})
+    await client.taken("notifications/subscriptions/acknowledged")
+    client.ask(2, "subscriptions/listen", {"notifications": {"resourceSubscriptions": ["a://b"]}})
+    client.server.say(notice("notifications/resources/updated", {"uri": "a://b"}))
+    assert (await client.taken("notifications/resources/updated")).params["uri"] == "a://b"
+
+
+@pytest.mark.parametrize("params", [None, 7, "x", [], {}])
+async def test_a_question_of_a_round_without_anything_to_ask_is_cancelled(params: object) -> None:
+    client = await WireClient.begun(modern=False, behind=True)
+    client.ask(1, "tools/call", {"name": "work", "arguments": {}})
+    came = await client.server.taken("tools/call")
+    wanted = {"q": {"method": "elicitation/create", "params": params}}
+    asked = {"resultType": "input_required", "inputRequests": wanted, "requestState": "s"}
+    client.server.say(response(came.id, asked))
+    again = await client.server.taken("tools/call")
+    assert again.params["inputResponses"]["q"]["action"] == "cancel"
+    assert not [each for each in client.got if each.method == "elicitation/create"]

@@ -358,6 +358,32 @@ async def test_an_answer_to_a_task_is_looked_through_and_holds_up_nobody(content
     assert client.server.got == []
 
 
+async def test_nothing_waits_while_an_answer_is_looked_through() -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    answers = {"q": {"action": "accept", "content": {"when": "a1" * 60_000}}}
+    began = time.thread_time()
+    client.ask(1, "tasks/update", {"taskId": "t", "inputResponses": answers})
+    assert (await client.taken()).id == 1
+    assert time.thread_time() - began < 0.1, "another thread does it"
+
+
+async def test_many_long_answers_hold_up_nobody() -> None:
+    client = await WireClient.begun(modern=True, behind=True)
+    began = time.process_time()
+    answers = {str(n): {"action": "accept", "content": {"when": "a1" * 120_000}} for n in range(60)}
+    client.ask(1, "tasks/update", {"taskId": "t", "inputResponses": answers})
+    assert "longer than 256 KiB" in (await client.taken()).body["error"]["message"]
+    client.ask(2, "tools/call", CALL)
+    wanted = {key: {"method": "elicitation/create", "params": FORM} for key in answers}
+    asked = await client.server.taken("tools/call")
+    client.server.say(response(asked.id, {**round_of(), "inputRequests": wanted}))
+    round_ = (await client.taken()).result or {}
+    client.ask(3, "tools/call", {**CALL, "requestState": round_["requestState"], "inputResponses": answers})
+    await until(client.queue.waiting)  # as one of them would, alone
+    assert time.process_time() - began < 10
+    await client.leave()
+
+
 async def test_an_answer_that_is_too_long_goes_to_our_desk() -> None:
     client = await WireClient.begun(modern=False, behind=False)
     await asked(client)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import uvicorn
 from tests.client.hosts import OpenGate
@@ -23,6 +25,7 @@ from handraise.desks import Decision, Queue
 from handraise.desks.scripted import Line, ScriptedDesk
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.http.server import HttpGateway
+from handraise.gateway.messages import request
 from handraise.gateway.options import Options
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.state import GatewayState
@@ -166,6 +169,29 @@ async def test_a_server_that_ended_is_started_anew_for_whoever_comes_next(tmp_pa
         assert "ended while the user was being asked" in text_of(ended)
         assert text_of(await client.call_tool("pay", {"to": "ann"})) == "paid"
     assert (tmp_path / "book").read_text() == "looked\nlooked\npaid 7\n"
+
+
+async def test_servers_are_not_left_running_because_another_one_cannot_be_started(tmp_path: Path) -> None:
+    """A client may try again and again."""
+    servers = ServerSet(till(tmp_path, "legacy"), Upstream("gone", (str(tmp_path / "no-such-program"),)))
+    state = GatewayState(Options(), opening(QuestionHandler(Queue(), OpenGate(), timeout=300)))
+    app = HttpGateway(state, lambda person: servers.connect())
+    before = set(children())
+    async with served(app, "off") as url, httpx2.AsyncClient(timeout=30) as http:
+        for _ in range(3):
+            told = await http.post(url, content=HELLO.raw)
+            assert told.status_code == 500
+            assert "could not be started" in told.json()["error"]["message"]
+        assert set(children()) == before
+        await app.aclose()
+
+
+HELLO = request("hello", "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+
+
+def children() -> list[str]:
+    """The processes that this one started and that are still there."""
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 
 
 @pytest.mark.shows("W2")

@@ -6,6 +6,7 @@ test made.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -146,6 +147,26 @@ async def test_new_keys_are_found_old_ones_go_and_bad_tokens_do_not_have_us_ask_
     assert await tokens.person(issuer.token(OTHER, kid="two")) is not None
     assert await tokens.person(issuer.token()) is None, "its key is not among the published ones any more"
     assert len(issuer.asked) == 4
+
+
+async def test_nobody_with_a_known_key_waits_while_an_unknown_one_is_looked_for(issuer: Issuer) -> None:
+    now, asked, answer = [0.0], asyncio.Event(), asyncio.Event()
+
+    async def silent(request: Request) -> Response:
+        asked.set()
+        await answer.wait()
+        return Response(status_code=503)
+
+    tokens = tokens_of(issuer, clock=lambda: now[0])
+    assert await tokens.person(issuer.token()) is not None
+    now[0] = 61.0
+    issuer.app.router.routes.insert(0, Route("/.well-known/{path:path}", silent))
+    unknown = asyncio.create_task(tokens.person(issuer.token(OTHER, kid="two")))
+    await asked.wait()
+    async with asyncio.timeout(5):
+        assert await tokens.person(issuer.token()) is not None
+    answer.set()
+    assert await unknown is None
 
 
 async def test_a_key_that_was_taken_back_is_out_within_an_hour(issuer: Issuer) -> None:

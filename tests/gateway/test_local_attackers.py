@@ -104,6 +104,28 @@ def test_a_sibling_shell_behind_a_launcher_cannot_answer(home: dict[str, str], t
         assert "Opened the desk" in at_a_terminal(INBOX, home)
 
 
+GUESSES = """
+from handraise.desks.control import pending, send_answer
+(question,) = pending()
+for _ in range(7):
+    print(send_answer(question, "0000-0000", {"action": "decline"})["error"])
+print("id", question.id)
+"""
+
+
+def test_wrong_codes_of_the_clients_shell_use_up_no_tries_of_the_person(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "guesses.py").write_text(GUESSES)
+    with model(home, tmp_path / "errors") as side:
+        side.call("archive", title="plans")
+        guessed = side.shell(f"{sys.executable} {tmp_path}/guesses.py").split()
+        assert guessed[:-2] == ["wrong_code"] * 5 + ["wait"] * 2
+        answer = [*HANDRAISE, "answer", guessed[-1], "--decline"]
+        said = at_a_terminal(answer, home, [("type the code", "1111-1111")])
+        assert "That is not the code that the desk shows" in said, "it was looked at"
+
+
 HIDDEN_CHILD = """
 import ctypes, http.client, sys
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE: no other program of this user sees its files any more

@@ -137,6 +137,22 @@ async def test_a_subscription_to_a_resource_is_told_and_ended(
         assert (await client.server.taken("resources/unsubscribe")).params["uri"] == "notes://a"
 
 
+async def test_nobody_fills_the_memory_with_subscriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are kept for a modern server, and its requests are answered at once."""
+    monkeypatch.setattr("handraise.gateway.as_legacy._MOST_SUBSCRIBED", 2)
+    client = await WireClient.begun(modern=False, behind=True)
+    for id, uri in enumerate(["notes://a", "notes://" + "x" * 10_000, "notes://b", "notes://c"]):
+        client.ask(id, "resources/subscribe", {"uri": uri})
+    answers = [await client.taken() for _ in range(4)]
+    assert ["error" in each.body for each in answers] == [False, True, False, True]
+    assert "at most 2 resources" in answers[-1].error["message"]
+    client.ask(9, "resources/unsubscribe", {"uri": "notes://a"})
+    client.ask(10, "resources/subscribe", {"uri": "notes://c"})
+    assert [(await client.taken()).result for _ in range(2)] == [{}, {}]
+    *_, listening = [each for each in client.server.got if each.method == "subscriptions/listen"]
+    assert listening.params["notifications"]["resourceSubscriptions"] == ["notes://b", "notes://c"]
+
+
 @either_client
 @either_server
 async def test_the_level_of_the_log_and_its_messages_pass(begun: Begin, modern: bool, behind: bool) -> None:

@@ -85,6 +85,43 @@ def test_a_message_with_too_many_questions_is_refused(told: dict[str, Any]) -> N
     assert refused.value.is_response
 
 
+LONG = "x" * 1001
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {"vendor": "x" * 300_000}}
+LONG_LINK = {"mode": "url", "elicitationId": LONG}
+REMEMBERED: list[tuple[dict[str, Any], str]] = [
+    ({"id": LONG, "method": "vendor/ask"}, "its id is neither"),
+    ({"id": LONG, "result": {}}, "its id is neither"),
+    ({"method": "notifications/cancelled", "params": {"requestId": LONG}}, "its requestId is neither"),
+    ({"id": 1, "method": "tools/list", "params": {"_meta": {"progressToken": LONG}}}, "its progressToken"),
+    ({"method": "notifications/tasks/status", "params": {"taskId": LONG}}, "its taskId"),
+    ({"id": 1, "result": {"tasks": [{"taskId": LONG}]}}, "its taskId"),
+    ({"id": 1, "method": "elicitation/create", "params": LONG_LINK}, "an elicitationId"),
+    (
+        {"id": 1, "error": {"code": -32042, "message": "", "data": {"elicitations": [LONG_LINK]}}},
+        "an elicitationId",
+    ),
+    ({"id": 1, "method": "initialize", "params": HELLO}, "it greets with more than 256 KiB"),
+]
+
+
+@pytest.mark.parametrize(("told", "why"), REMEMBERED)
+def test_what_is_remembered_when_its_message_is_gone_is_short(told: dict[str, Any], why: str) -> None:
+    with pytest.raises(Unreadable, match=why) as refused:
+        parse_message(Message({"jsonrpc": "2.0", **told}).raw)
+    assert len(refused.value.refusal().raw) < 500
+
+
+@pytest.mark.parametrize("state", [7, {"x": 1}, ["s"], True])
+def test_a_state_that_is_no_text_is_refused(state: object) -> None:
+    """The gateway could not recognise the retry, and would not judge its answers."""
+    for told in (
+        {"result": {"inputRequests": {"q": ONE}, "requestState": state}},
+        {"method": "tools/call", "params": {"name": "x", "requestState": state}},
+    ):
+        with pytest.raises(Unreadable, match="its requestState is not a string"):
+            parse_message(Message({"jsonrpc": "2.0", "id": 1, **told}).raw)
+
+
 @given(bodies, st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=4)), max_size=3))
 def test_hostile_bytes_are_refused_or_read_in_one_way(body: Any, changes: list[tuple[int, bytes]]) -> None:
     raw = json.dumps(body).encode()

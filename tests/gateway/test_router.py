@@ -118,6 +118,53 @@ async def test_each_call_reaches_its_own_server(revision: Revision) -> None:
     assert person.messages == ["How many tea at south?", "How many tea at north?"]
 
 
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy client", "modern client"])
+async def test_what_the_bridges_answer_at_once_is_answered(modern: bool) -> None:
+    links = [EraLink(WireServer(modern=not modern)) for _ in range(2)]
+    client = await WireClient.begun(
+        modern=modern, behind=not modern, link=ServerRouter(dict(zip("ab", links, strict=True)))
+    )
+    client.ask(1, *(("server/discover",) if modern else ("logging/setLevel", {"level": "info"})))
+    assert (await client.taken()).result is not None
+
+
+@pytest.mark.parametrize("method", ["initialize", "tools/list", "logging/setLevel"])
+@pytest.mark.parametrize("ended", [0, 1], ids=["first", "second"])
+async def test_a_server_that_ends_takes_no_request_to_all_of_them_along(ended: int, method: str) -> None:
+    servers = [WireServer(modern=False) for _ in range(2)]
+    for number, server in enumerate(servers):
+        server.source = Source(Upstream(f"s{number}", ("s",)))
+    links = {each.source.upstream.name: EraLink(each) for each in servers}
+    client = WireClient(modern=False, behind=False, link=ServerRouter(links))
+    if method != "initialize":
+        await client.begin()
+    mute, other = servers[ended], servers[1 - ended]
+    mute.send = lambda message: None  # type: ignore[method-assign]
+    client.ask(1, method, {"protocolVersion": "2025-11-25"} if method == "initialize" else {})
+    if method != "initialize":
+        other.say(response((await other.taken(method)).id, {"tools": []}))
+    mute.on_closed(mute.source, True)
+    assert (await client.taken()).result is not None
+
+
+async def test_a_server_that_lists_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.router.LONGEST", 3000)
+    servers = {name: WireServer(modern=False) for name in ("endless", "short")}
+    client = await WireClient.begun(
+        modern=False, behind=False, link=ServerRouter({name: EraLink(each) for name, each in servers.items()})
+    )
+    client.ask(1, "tools/list", {})
+    page = [{"name": "x" * 1000, "inputSchema": {"type": "object"}}]
+    last = await servers["short"].taken("tools/list")
+    servers["short"].say(response(last.id, {"tools": [{"name": "fine", "inputSchema": {}}]}))
+    for number in range(3):
+        asked = await servers["endless"].taken("tools/list")
+        tools = [{**page[0], "name": f"{number}{page[0]['name']}"}]
+        servers["endless"].say(response(asked.id, {"tools": tools, "nextCursor": "on"}))
+    names = [tool["name"][:5] for tool in ((await client.taken()).result or {})["tools"]]
+    assert names == ["0xxxx", "1xxxx", "fine"]
+
+
 @pytest.mark.shows("W4")
 async def test_the_desk_shows_which_of_them_asks(revision: Revision) -> None:
     script = [

@@ -312,5 +312,6 @@ async def test_what_clients_were_seen_doing_is_kept_when_the_gateway_ends(
             await connected.call_tool("rename", {"title": "a"})
         os.kill(os.getpid(), signal.SIGTERM)
         assert await serving == 0
-    (seen,) = load_habits(habits_file(os.environ)).values()
+    ((name, seen),) = load_habits(habits_file(os.environ)).items()
+    assert name.endswith(" (ann)"), "one person's client says nothing about another's"
     assert (seen.answered, seen.last) == (2, "answered")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from tests.gateway.teams import Browser, handles, questions, team
+from tests.gateway.test_http import served
 from tests.pages.oauth.authority import open_authority
 
 from handraise.questions import Person
@@ -58,6 +66,33 @@ async def test_a_browser_that_did_not_leave_does_not_come_back_as_somebody(tmp_p
         assert await other.sign_in(authority.agree(sent.headers["location"], "bob")) == 403
         await left.aclose()
         await other.aclose()
+
+
+async def test_an_issuer_that_does_not_answer_is_not_asked_at_every_visit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has to be known to visit the desk."""
+    asked: list[str] = []
+
+    async def silent(request: Request) -> Response:
+        asked.append(request.url.path)
+        return Response(status_code=503)
+
+    async with served(Starlette(routes=[Route("/{path:path}", silent)]), "off") as url:
+        issuer = url.removesuffix("/mcp")
+        known = team(tmp_path, tokens=Known(issuer), issuer=issuer, desk_client="pages")
+        async with known as shared, aclosing(Browser(shared)) as visitor:
+            visits = await asyncio.gather(*(visitor.get("/") for _ in range(20)))
+            assert {visit.status_code for visit in visits} == {503}
+            assert len(asked) == 1
+            monkeypatch.setattr("handraise.gateway.shared_desk.time.monotonic", later(60))
+            await visitor.get("/")
+            assert len(asked) == 2, "some time later"
+
+
+def later(seconds: float) -> Callable[[], float]:
+    now = time.monotonic
+    return lambda: now() + seconds
 
 
 async def test_a_flood_of_sign_ins_keeps_nobody_from_signing_in(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ class HttpWireClient(WireClient):
     """A client that reaches the gateway at a URL."""
 
     server: HttpWireServer
+    app: HttpGateway
 
     def connect(self, server: HttpWireServer, url: str, http: httpx2.AsyncClient) -> None:
         self.server = server
@@ -135,7 +136,7 @@ async def over_http(*, behind: bool, **options: Any) -> AsyncIterator[HttpWireCl
         async def opened(person: object) -> Link:
             return await ServerSet(Upstream("my notes", url=target)).connect()
 
-        app = HttpGateway(client.state, opened)
+        client.app = app = HttpGateway(client.state, opened)
         async with served(app, "off") as url:
             client.connect(server, url, http)
             try:

@@ -109,7 +109,7 @@ class AnswerCode:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._letters = _new_letters()
-        self._throttle = Throttle(clock)
+        self._throttles = {trusted: Throttle(clock) for trusted in (True, False)}
 
     def __repr__(self) -> str:
         return "AnswerCode(…)"
@@ -119,14 +119,26 @@ class AnswerCode:
         return _written(self._letters)
 
     async def check(
-        self, proof: str, nonce: str, question_id: str, answer: dict[str, Any], anyway: bool
+        self,
+        proof: str,
+        nonce: str,
+        question_id: str,
+        answer: dict[str, Any],
+        anyway: bool,
+        *,
+        trusted: bool = True,
     ) -> Literal["right", "wrong", "wait"]:
-        """Whether somebody knew the code. After a few wrong tries, most are not even looked at."""
-        if not self._throttle.allows():
+        """Whether somebody knew the code. After a few wrong tries, most are not even looked at.
+
+        Tries of programs that are not `trusted` count apart. The attack: a client's program guesses without end, so
+        that the person's own try is never looked at.
+        """
+        throttle = self._throttles[trusted]
+        if not throttle.allows():
             return "wait"
         right = await asyncio.to_thread(prove, self._letters, nonce, question_id, answer, anyway)
         is_right = hmac.compare_digest(proof.encode("utf-8", "replace"), right.encode())
-        return "right" if self._throttle.note(is_right) else "wrong"
+        return "right" if throttle.note(is_right) else "wrong"
 
 
 def desk_code_file(environment: Mapping[str, str]) -> Path:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
+from handraise.access import AccessCheck
 from handraise.desks.codes import AnswerCode, prove
 from handraise.desks.endings import describe_ending
 from handraise.desks.fill import edited, read_answer
@@ -60,8 +61,15 @@ class AnswerListener:
     """
 
     def __init__(
-        self, queue: Queue, code: AnswerCode, *, person: Person | None = None, directory: Path | None = None
+        self,
+        queue: Queue,
+        code: AnswerCode,
+        *,
+        person: Person | None = None,
+        directory: Path | None = None,
+        access: AccessCheck | None = None,
     ) -> None:
+        """`access` tells the person's own programs from a client's, which then take no try and no place of theirs."""
         self._queue = queue
         self._code = code
         self._person = person
@@ -69,7 +77,9 @@ class AnswerListener:
         self._entry: Path | None = None
         self._token: str | None = None
         self._server: asyncio.Server | None = None
-        self._visitors: set[asyncio.Task[None]] = set()
+        self._access = access
+        self._visitors: dict[asyncio.Task[None], bool] = {}
+        """Each with whether it is the person's own program, as far as that is known."""
 
     async def __aenter__(self) -> AnswerListener:
         require_private(self._directory)
@@ -99,17 +109,29 @@ class AnswerListener:
     async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         visitor = asyncio.current_task()
         assert visitor is not None
-        self._visitors.add(visitor)
+        self._visitors[visitor] = False
         try:
-            if len(self._visitors) <= _MOST_VISITORS and self._is_same_user(writer.get_extra_info("socket")):
-                await self._serve(reader, writer)
+            connection = writer.get_extra_info("socket")
+            own = self._visitors[visitor] = await self._is_own(connection)
+            alike = sum(each is own for each in self._visitors.values())
+            if alike <= _MOST_VISITORS and self._is_same_user(connection):
+                await self._serve(reader, writer, own)
         except (OSError, TimeoutError, ValueError):
             pass  # gone, too slow, or no JSON: nothing was decided
         except Exception:
             logger.exception("the control socket failed")
         finally:
-            self._visitors.discard(visitor)
+            del self._visitors[visitor]
             writer.close()
+
+    async def _is_own(self, visitor: socket.socket) -> bool:
+        """Whether the visitor is a program of the person's; without `access` every program counts as one."""
+        if self._access is None:
+            return True
+        if self._token is None:
+            return await asyncio.to_thread(self._access.of_unix_socket, visitor) == "own"
+        ends = visitor.getpeername(), visitor.getsockname()
+        return await asyncio.to_thread(self._access.of_connection, *ends) == "own"
 
     def _is_same_user(self, visitor: socket.socket) -> bool:
         """Whether the visitor runs as this user; where the system does not tell about ports, the token shows it."""
@@ -121,12 +143,12 @@ class AnswerListener:
             return True
         return peer is not None and peer.user == os.getuid()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, own: bool) -> None:
         nonce = secrets.token_hex(16)
         writer.write(_line({"nonce": nonce}))
         async with asyncio.timeout(_PATIENCE):
             request = json.loads(await reader.readline())
-        reply = await self._reply(request, nonce) if self._may_ask(request) else _STRANGER
+        reply = await self._reply(request, nonce, own) if self._may_ask(request) else _STRANGER
         writer.write(_line(reply))
         async with asyncio.timeout(_PATIENCE):
             await writer.drain()
@@ -138,7 +160,7 @@ class AnswerListener:
         given = request.get("token") if isinstance(request, dict) else None
         return isinstance(given, str) and hmac.compare_digest(given.encode(), self._token.encode())
 
-    async def _reply(self, request: object, nonce: str) -> Message:
+    async def _reply(self, request: object, nonce: str, own: bool) -> Message:
         """The reply to the one request of a connection. One that is none gets a sentence and changes nothing."""
         match request:
             case {"do": "pending"}:
@@ -150,7 +172,10 @@ class AnswerListener:
                 "answer": dict(given),
                 "anyway": bool(anyway),
             }:
-                refusal = await self._refuse(proof, nonce, question_id, given, anyway)
+                verdict = await self._code.check(proof, nonce, question_id, given, anyway, trusted=own)
+                refusal = _WRONG[
+                    verdict
+                ]  # first, so that nobody without the code learns whether an answer would fit
                 return refusal or await self._decide(question_id, given, anyway)
             case _:
                 return _no("unreadable", "This request is not known here.")
@@ -158,18 +183,6 @@ class AnswerListener:
     def _pending(self) -> Message:
         mine = [waiting for waiting in self._queue.waiting() if self._is_mine(waiting)]
         return {"pending": [describe(waiting) for waiting in mine[:MOST_LISTED]], "total": len(mine)}
-
-    async def _refuse(
-        self, proof: str, nonce: str, question_id: str, given: Message, anyway: bool
-    ) -> Message | None:
-        """The code comes first, so that nobody without it learns whether an answer would fit."""
-        match await self._code.check(proof, nonce, question_id, given, anyway):
-            case "right":
-                return None
-            case "wrong":
-                return _no("wrong_code", "That is not the code that the desk shows. Nothing was answered.")
-            case "wait":
-                return _no("wait", "Too many wrong codes. Wait ten seconds, then try again.")
 
     async def _decide(self, question_id: str, given: Message, anyway: bool) -> Message:
         waiting = self._queue.find(question_id)
@@ -255,6 +268,11 @@ def _edited(waiting: Waiting, answer: DeskAnswer) -> tuple[str, ...]:
     return ()
 
 
+_WRONG: Final[Mapping[str, Message | None]] = {
+    "right": None,
+    "wrong": _no("wrong_code", "That is not the code that the desk shows. Nothing was answered."),
+    "wait": _no("wait", "Too many wrong codes. Wait ten seconds, then try again."),
+}
 _STRANGER: Message = {"error": "stranger", "sentence": "This process is another user's.", "problems": []}
 
 

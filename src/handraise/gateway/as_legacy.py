@@ -17,6 +17,7 @@ from typing import Any, Final
 from handraise.gateway.links import Bridge, Link
 from handraise.gateway.messages import (
     CANCELLED,
+    INVALID_REQUEST,
     MOST_ROUNDS,
     SERVER_FAULT,
     SUBSCRIPTION_KEY,
@@ -81,6 +82,10 @@ _LISTS: Final = {
 }
 
 
+_MOST_SUBSCRIBED: Final = 1000
+_LONGEST_URI: Final = 8000
+
+
 class Subscriptions:
     """The lists and resources whose changes the client wants to know."""
 
@@ -94,9 +99,12 @@ class Subscriptions:
         """Note for which lists the server announces changes."""
         self._lists = [kind for name, kind in _LISTS.items() if capabilities.get(name, {}).get("listChanged")]
 
-    def change(self, uri: str, *, add: bool) -> None:
-        """Subscribe to a resource, or unsubscribe."""
+    def change(self, uri: str, *, add: bool) -> bool:
+        """Subscribe to a resource, or unsubscribe; False when that would be too much to remember."""
+        if add and (len(uri) > _LONGEST_URI or len(self._subscribed) >= _MOST_SUBSCRIBED):
+            return False
         (self._subscribed.add if add else self._subscribed.discard)(uri)
+        return True
 
     def renew(self, wrapped: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Iterator[Message]:
         """The messages that replace the `subscriptions/listen` request: a cancel, and a new request."""
@@ -165,7 +173,7 @@ class AsLegacy(Bridge):
 
     def _initialize(self, message: Message) -> None:
         params = message.params
-        offered = params.get("protocolVersion")
+        offered = str(params.get("protocolVersion"))
         self._version = offered if offered in LEGACY else NOVEMBER
         self._envelope[CAPABILITIES_KEY] = params.get("capabilities", {})
         self._envelope[CLIENT_KEY] = params.get("clientInfo", {"name": "unknown", "version": ""})
@@ -249,9 +257,8 @@ class AsLegacy(Bridge):
         round = {"inputRequests": requests, "requestState": call.state}
         for id, key in call.missing.items():
             self._asked[id] = call
-            asked = request(
-                id, str(requests[key].get("method")), self._question(requests[key].get("params") or {})
-            )
+            wanted = requests[key]
+            asked = request(id, wanted["method"], self._question(object_in(wanted, "params")))
             asked.about, asked.source, asked.round = call.message.id, message.source, round
             self.on_message(asked)
 
@@ -315,11 +322,13 @@ class AsLegacy(Bridge):
             self._asked.pop(id, None)
 
     def _subscribe(self, message: Message) -> None:
-        self._listening.change(
-            str(message.params.get("uri", "")), add=message.method == "resources/subscribe"
-        )
-        self._listen()
-        self.on_message(response(message.id, {}))
+        uri, add = str(message.params.get("uri", "")), message.method == "resources/subscribe"
+        if self._listening.change(uri, add=add):
+            self._listen()
+            self.on_message(response(message.id, {}))
+        else:
+            text = f"A client subscribes to at most {_MOST_SUBSCRIBED} resources."
+            self.on_message(error_response(message.id, INVALID_REQUEST, text))
 
     def _listen(self) -> None:
         """Renew the request for notices about changes."""

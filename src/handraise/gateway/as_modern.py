@@ -30,9 +30,9 @@ from handraise.gateway.messages import (
     cancel_for,
     error_response,
     id_key,
+    links_in,
     notice,
     object_in,
-    objects_in,
     request,
     response,
 )
@@ -81,7 +81,7 @@ class Listeners:
         assert message.id is not None
         wanted = object_in(message.params, "notifications")
         self._wanted[message.id] = wanted
-        for uri in wanted.get("resourceSubscriptions") or ():
+        for uri in _resources_in(wanted):
             self._tell("resources/subscribe", uri)
         told = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: message.id}}
         acknowledged = notice("notifications/subscriptions/acknowledged", told)
@@ -91,8 +91,8 @@ class Listeners:
     def leave(self, id: Id | None) -> None:
         """Close a request, and unsubscribe from resources that no other request names."""
         left = self._wanted.pop(id if id is not None else "", {})
-        still = {uri for wanted in self._wanted.values() for uri in wanted.get("resourceSubscriptions") or ()}
-        for uri in left.get("resourceSubscriptions") or ():
+        still = {uri for wanted in self._wanted.values() for uri in _resources_in(wanted)}
+        for uri in _resources_in(left):
             if uri not in still:
                 self._tell("resources/unsubscribe", uri)
 
@@ -103,16 +103,17 @@ class Listeners:
         """Send a notice about a change to every request that wants it."""
         uri, kind = message.params.get("uri"), _LISTS.get(message.method or "")
         for id, wanted in self._wanted.items():
-            if wanted.get(kind) if kind else uri in (wanted.get("resourceSubscriptions") or ()):
+            if wanted.get(kind) if kind else uri in _resources_in(wanted):
                 meta = {**message.meta, SUBSCRIPTION_KEY: id}
                 told = message.with_(params={**message.params, "_meta": meta})
                 told.about = id
                 self._deliver(told)
 
 
-def links_in(message: Message) -> list[dict[str, Any]]:
-    """The links of a -32042; none in any other response."""
-    return objects_in(object_in(message.error, "data"), "elicitations") if message.requires_links else []
+def _resources_in(wanted: Mapping[str, Any]) -> list[str]:
+    """The resources that a `subscriptions/listen` request names."""
+    named = wanted.get("resourceSubscriptions")
+    return [uri for uri in named if isinstance(uri, str)] if isinstance(named, list) else []
 
 
 class Browsing:
@@ -308,7 +309,7 @@ class AsModern(Bridge):
                 self._outcome(call, error_response(None, SERVER_FAULT, "The answer could not be translated."))
 
     def _finish(self, call: BridgedCall, message: Message) -> None:
-        if links := links_in(message):
+        if message.requires_links and (links := links_in(message.error)):
             self._require(call, links)
         elif message.result is not None:
             self._outcome(call, message.with_(result=as_modern_result(call.first.method, message.result)))
@@ -363,13 +364,19 @@ class AsModern(Bridge):
         state = secrets.token_urlsafe(18)
         self._rounds[state] = round_
         while len(self._rounds) > _MOST:
-            self._rounds.popitem(last=False)
+            self._abandon(self._rounds.popitem(last=False)[1])
         asks = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         ended = response(call.about, asks)
         asking = next((each.source for each in round_.questions.values() if each.source is not None), None)
         ended.source, ended.bridged = asking or self._link.source_of(call.first), True
         ended.among = next((each.among for each in round_.questions.values() if each.among), ())
         self._outcome(call, ended)
+
+    def _abandon(self, round_: BridgedRound) -> None:
+        """Cancel the call of a round that the client never answered. Otherwise it waits for ever."""
+        self._browsing.forget(round_.links)
+        if self._calls.pop(round_.call.key, None) is not None:
+            self._link.send(notice(CANCELLED, {"requestId": round_.call.key}))
 
     def _take_retry(self, message: Message) -> None:
         """Send the answers of a retry to the server, if it repeats the call of its round."""

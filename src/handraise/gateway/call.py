@@ -78,6 +78,8 @@ class RelayedCall:
         self.message = message
         self.port = port
         """None when its client no longer waits."""
+        self.left = False
+        """Whether its client hung up without cancelling it, as on older revisions over HTTP."""
         self.peer = peer
         self.key = key
         self.person = person

@@ -47,6 +47,7 @@ logger = logging.getLogger(__name__)
 
 CLIENT: Final = "client"
 """The name of the client's dialog in decisions."""
+_LONGEST_NAME: Final = 200
 _MOST_CLIENTS: Final = 500
 """How many clients and versions are remembered: a client can claim any."""
 LONGEST_ANSWER: Final = 256 * 1024
@@ -143,7 +144,9 @@ def load_habits(path: Path | None) -> dict[str, Seen]:
 
 
 def _name(peer: Peer) -> str:
-    return f"{peer.info.get('name', '?')} {peer.info.get('version', '')}".strip()[:200]
+    """The client and its version, and its user. Otherwise one person's client could spoil what others' clients do."""
+    name = f"{peer.info.get('name', '?')} {peer.info.get('version', '')}".strip()[:_LONGEST_NAME]
+    return f"{name} ({peer.user[:_LONGEST_NAME]})" if peer.user else name
 
 
 class ClientDesk:
@@ -282,7 +285,8 @@ class ClientDesk:
             return decision, "incomplete"
         if seconds >= self._options.too_fast:
             return decision, "answered"
-        return replace(decision, by="client") if _accepts(decision) else decision, "too_fast"
+        accepts = isinstance(decision.answer, Accepted)
+        return replace(decision, by="client") if accepts else decision, "too_fast"
 
     async def _ask_here(
         self, waiting: Waiting, habit: Habit, seconds: float, instead_of: Decision, *, park: bool = True
@@ -294,10 +298,6 @@ class ClientDesk:
         return replace(decision, reason=f"{decision.reason}; {why}" if decision.reason else why)
 
 
-def _accepts(decision: Decision) -> bool:
-    return isinstance(decision.answer, Accepted)
-
-
 def _fits(question: Question, decision: Decision) -> bool:
     """Whether the content of an accepted form is valid."""
     if not isinstance(question, FormQuestion) or not isinstance(decision.answer, Accepted):
@@ -307,7 +307,8 @@ def _fits(question: Question, decision: Decision) -> bool:
 
 def _is_quick_yes(question: Question, decision: Decision, habit: Habit) -> bool:
     """A hook of the user may fill in a form at once. Quick consent to open a link is no consent: nobody saw it."""
-    return habit == "too_fast" and _accepts(decision) and isinstance(question, FormQuestion)
+    accepts = isinstance(decision.answer, Accepted)
+    return habit == "too_fast" and accepts and isinstance(question, FormQuestion)
 
 
 def _decision(question: Question, raw: object) -> Decision:
@@ -354,7 +355,7 @@ def answers_in(message: Message) -> dict[str, dict[str, Any]]:
 def why_kept(message: Message) -> str | None:
     """Why answers in a request, as to the questions of a task, may not leave: they are too long, or hold a secret."""
     answers = [plain(each) for each in answers_in(message).values()]
-    if any(is_too_long(each) for each in answers):
+    if is_too_long(answers):
         return ANSWER_TOO_LONG
     findings = [finding for each in answers for text in _texts(each) for finding in scan_answer(text)]
     return ANSWER_KEPT if any(finding.tier == 1 for finding in findings) else None

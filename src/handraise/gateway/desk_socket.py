@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 SUFFIX: Final = ".desk"
 _PATIENCE: Final = 10.0
 _LONGEST_LINE: Final = 1024 * 1024
+_MOST_VISITORS: Final = 16
 UNKNOWN: Final = {"refused": "The desk does not know this request."}
 WRONG_CODE: Final = "That is not your desk code. After five wrong ones, wait ten seconds before each try."
 
@@ -48,6 +49,8 @@ class DeskSocket:
         self._access = access
         self._code = code
         self._passes: set[str] = set()
+        self._visitors = {True: 0, False: 0}
+        """How many of the person's own programs are here, and how many others."""
         self._directory = runtime_directory(os.environ)
         self._entry = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
         self._server: asyncio.Server | None = None
@@ -68,10 +71,16 @@ class DeskSocket:
             await self._server.wait_closed()
 
     async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one request. The attack: a client's program opens connections until none is left for the person."""
+        connection = writer.get_extra_info("socket")
+        access: Access = await asyncio.to_thread(self._access.of_unix_socket, connection)
+        own = access == "own"
+        self._visitors[own] += 1
         try:
+            if self._visitors[own] > _MOST_VISITORS:
+                return
             async with asyncio.timeout(_PATIENCE):
-                asked = json.loads(await reader.readline())
-                reply = await self._reply(asked, writer.get_extra_info("socket"))
+                reply = await self._reply(json.loads(await reader.readline()), access)
                 writer.write(json.dumps(reply).encode() + b"\n")
                 await writer.drain()
         except (OSError, TimeoutError, ValueError):
@@ -79,10 +88,10 @@ class DeskSocket:
         except Exception:
             logger.exception("the desk's socket failed")
         finally:
+            self._visitors[own] -= 1
             writer.close()
 
-    async def _reply(self, asked: object, visitor: socket.socket) -> dict[str, Any]:
-        access = await asyncio.to_thread(self._access.of_unix_socket, visitor)
+    async def _reply(self, asked: object, access: Access) -> dict[str, Any]:
         if not isinstance(asked, dict):
             return dict(UNKNOWN)
         match asked:

@@ -77,7 +77,7 @@ class EraLink(Bridge):
             return
         if message.source is not None:
             message.source.resumes = says_it_resumes(message.result or {})
-        if _wants_account(message):
+        if message.result is None and message.error.get("code") == ACCOUNT_NEEDED:
             self._begin_again(message)
             return
         needs: Link
@@ -117,7 +117,3 @@ class EraLink(Bridge):
         waiting, self._waiting, self._first, self._probe = self._waiting, [], None, None
         for message in (*messages, *waiting):
             to.send(message)
-
-
-def _wants_account(message: Message) -> bool:
-    return message.result is None and message.error.get("code") == ACCOUNT_NEEDED

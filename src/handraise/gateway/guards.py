@@ -21,9 +21,9 @@ from handraise.gateway.asking import Asker, OurDesk, QuestionHandler
 from handraise.gateway.call import RelayedCall
 from handraise.gateway.catalog import read_by_guards
 from handraise.gateway.links import Destination
-from handraise.gateway.messages import Message, objects_in, response
+from handraise.gateway.messages import Message, objects_in
 from handraise.gateway.peers import name_of
-from handraise.gateway.sentences import result_type
+from handraise.gateway.sentences import text_result
 from handraise.guards.decide import MISTYPED, DeclinePause, Guard, count_in, fits, folded
 from handraise.policy.settings import GuardSettings
 from handraise.questions import TYPED, Accepted, Cancelled, Declined, FormQuestion, with_reasons
@@ -244,11 +244,7 @@ def refusal(asked: GuardQuestion | None, decision: Decision | None, call: Relaye
 
 def _told(call: RelayedCall, category: str, why: str) -> Message:
     text = f"{category}: {why}. The call did not reach the server; nothing was done."
-    content = [{"type": "text", "text": text}]
-    return response(
-        call.message.id,
-        {**result_type(call), "content": content, "isError": True, "_meta": {CATEGORY: category}},
-    )
+    return text_result(call, text, failed=True, _meta={CATEGORY: category})
 
 
 class ToolHints:

@@ -180,7 +180,8 @@ class Holding:
     async def wait(self, call: RelayedCall, found: Parked | Ticket | None) -> None:
         """Answer `call` with the outcome of another call, or say that it still waits."""
         if isinstance(found, Parked):
-            self._extend(found)
+            if found.joinable_until is not None:  # while somebody waits for it, its time does not end
+                found.joinable_until = time.monotonic() + self._state.options.hold + self._state.options.grace
             with self._attending(found):
                 outcome = await self._outcome(call, found, asyncio.shield(found.settled))
             if outcome is None and (tickets := self._state.tickets) is not None:
@@ -209,12 +210,6 @@ class Holding:
             yield
         finally:
             self._state.set_attended(parked.call, parked.settled.done())
-
-    def _extend(self, parked: Parked) -> None:
-        """Extend the grace time of a cancelled call while another call waits for it."""
-        if parked.joinable_until is not None:
-            options = self._state.options
-            parked.joinable_until = time.monotonic() + options.hold + options.grace
 
     async def _outcome(
         self, call: RelayedCall, found: Parked | Ticket, settled: asyncio.Future[Message]

@@ -86,7 +86,7 @@ class LegacyRelay(Relay):
 
     def _peer_of(self, message: Message) -> Peer | None:
         if message.method == "initialize":
-            self.peer = peer_of_initialize(message.params)
+            self.peer = peer_of_initialize(message.params, self.user)
         return self.peer
 
     def _prepared(self, call: RelayedCall) -> Message:

@@ -118,7 +118,7 @@ async def open_asking(options: Options, access: AccessCheck, desk_code: DeskCode
     desk = LocalDesk(asking, gate, options, access, desk_code)
     asking.call_person = desk.call_person
     try:
-        await asking.open(AnswerListener(asking.queue, desk.code))
+        await asking.open(AnswerListener(asking.queue, desk.code, access=access))
         await asking.open(DeskSocket(asking.queue, desk.sign_in_file, access=access, code=desk_code))
     except (SetupError, OSError) as error:  # a socket's path may be too long for the system
         logger.warning("questions cannot be answered from a terminal here: %s", error)

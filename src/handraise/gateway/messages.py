@@ -45,13 +45,24 @@ def objects_in(members: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
+def links_in(error: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The links that the person must open first, in a -32042."""
+    return objects_in(object_in(error, "data"), "elicitations")
+
+
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+LONGEST_NAME: Final = 1000
+"""Characters of an id, and of other names that are remembered after their message is gone."""
+
+
 def is_id(id: object) -> bool:
-    """Whether a value is a valid id."""
-    return isinstance(id, int | str) and not isinstance(id, bool)
+    """Whether a value is a valid id. The attack: ids of 16 MiB, of which thousands are remembered."""
+    return (
+        len(id) <= LONGEST_NAME if isinstance(id, str) else isinstance(id, int) and not isinstance(id, bool)
+    )
 
 
 class Inside:

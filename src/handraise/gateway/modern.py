@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,7 +18,7 @@ from handraise.desks import Decision
 from handraise.errors import HandraiseError, WireError
 from handraise.gateway.asking import Asker, QuestionHandler, as_judged, note_for_model
 from handraise.gateway.call import RelayedCall
-from handraise.gateway.client_desk import ClientDesk, answers_in
+from handraise.gateway.client_desk import ClientDesk, answers_in, is_too_long
 from handraise.gateway.links import Port
 from handraise.gateway.messages import (
     ELICIT,
@@ -59,6 +61,7 @@ class RelayedRound:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.began = time.monotonic()
         self.at_client: dict[str, tuple[ClientDesk, asyncio.Future[Decision]]] = {}
         self.decided: dict[str, dict[str, Any]] = {}
         self.later: dict[str, Mapping[str, Any]] = {}
@@ -98,8 +101,9 @@ class RelayedRound:
 
     async def answers(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The answers for the server: the client's, after the policy judged them, and ours."""
+        long = is_too_long([sent.get(key) for key in self.at_client])
         for key, (at_client, _) in self.at_client.items():
-            at_client.answer(sent.get(key))
+            at_client.answer(None if long else sent.get(key))
         answers = {**sent, **self.decided}
         for key, (at_client, deciding) in self.at_client.items():
             decision = await deciding
@@ -118,6 +122,13 @@ class ModernRelay(Relay):
         self._rounds: OrderedDict[tuple[str | None, ...], RelayedRound] = OrderedDict()
         self._begun_with: dict[str, Any] = {}
         """The envelope of the client's first request, for calls that a legacy client made."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Also while its client has a round that may still be answered."""
+        oldest = time.monotonic() - self.state.options.wait
+        waits = (each.sent is None and each.began > oldest for each in self._rounds.values())
+        return super().is_busy or any(waits)
 
     def falls_back(self, message: Message) -> bool:
         """Whether the client goes on as a legacy client, because its `server/discover` was not answered in time."""
@@ -140,7 +151,7 @@ class ModernRelay(Relay):
         super()._lost(source, last)
 
     def _peer_of(self, message: Message) -> Peer | None:
-        return peer_of_envelope(message.params)
+        return peer_of_envelope(message.params, self.user)
 
     def _prepared(self, call: RelayedCall) -> Message:
         """Add our desk's modes to the capabilities in the request."""
@@ -274,7 +285,8 @@ class ModernRelay(Relay):
         state, asked = result.get("requestState"), _questions_in(requests)
         mixed = len(asked) < len(requests)
         if not asked or (mixed and call.parked is not None):
-            self._remember(call, state, RelayedRound(message.source), requests)
+            if not asked:
+                self._remember(call, state, RelayedRound(message.source), requests)
             self._pass(call, message)
             return
         later = {
@@ -416,7 +428,8 @@ class ModernRelay(Relay):
 
 def _round_key(state: str | None, message: Message) -> tuple[str | None, ...]:
     """A retry has the same state and the same call. Otherwise an approval could be used for another call."""
-    return state, *call_identity(message)
+    digest = None if state is None else hashlib.sha256(state.encode()).hexdigest()  # a state may have 16 MiB
+    return digest, *call_identity(message)
 
 
 def _for_client(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -36,6 +36,8 @@ class Peer:
     revision: str
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)
+    user: str = ""
+    """Its user, where several people share the gateway."""
 
     @property
     def modern(self) -> bool:
@@ -53,21 +55,23 @@ class Peer:
         return frozenset({"form", "url"} if elicitation.get("form") is not None else {"url"})
 
 
-def peer_of_initialize(params: Mapping[str, Any]) -> Peer:
+def peer_of_initialize(params: Mapping[str, Any], user: str = "") -> Peer:
     """The client that sends this `initialize`."""
     return Peer(
         str(params.get("protocolVersion", "")),
         _object(params.get("capabilities")),
         _object(params.get("clientInfo")),
+        user,
     )
 
 
-def peer_of_envelope(params: Mapping[str, Any]) -> Peer | None:
+def peer_of_envelope(params: Mapping[str, Any], user: str = "") -> Peer | None:
     """The client of a 2026-07-28 request; None for a legacy request."""
     meta = params.get("_meta")
     if not isinstance(meta, Mapping) or VERSION_KEY not in meta:
         return None
-    return Peer(str(meta[VERSION_KEY]), _object(meta.get(CAPABILITIES_KEY)), _object(meta.get(CLIENT_KEY)))
+    capabilities, info = _object(meta.get(CAPABILITIES_KEY)), _object(meta.get(CLIENT_KEY))
+    return Peer(str(meta[VERSION_KEY]), capabilities, info, user)
 
 
 def envelope_of(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -198,14 +198,17 @@ class IssuedTokens:
         return Person(self.issuer, str(claims["sub"]), "token") if claims["sub"] else None
 
     async def _key(self, kid: object, algorithm: object) -> jwt.PyJWK | None:
-        async with self._looking:
-            found = self._find(kid, algorithm)
-            waited = self._clock() - self._looked
-            if (found is None and waited >= _PATIENCE) or waited >= _FRESH:
-                self._looked = self._clock()
-                self._keys = await self._published()
-                found = self._find(kid, algorithm)
-            return found
+        """The key of a token. Nobody with a known key waits for the issuer because of somebody else's unknown one."""
+        if self._needs_look(kid, algorithm):
+            async with self._looking:
+                if self._needs_look(kid, algorithm):
+                    self._looked = self._clock()
+                    self._keys = await self._published()
+        return self._find(kid, algorithm)
+
+    def _needs_look(self, kid: object, algorithm: object) -> bool:
+        waited = self._clock() - self._looked
+        return waited >= (_PATIENCE if self._find(kid, algorithm) is None else _FRESH)
 
     def _find(self, kid: object, algorithm: object) -> jwt.PyJWK | None:
         known = (key for key in verifying_keys(self._keys, algorithm) if key.get("kid") == kid)

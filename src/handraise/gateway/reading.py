@@ -18,6 +18,7 @@ from handraise.gateway.messages import (
     CANCELLED,
     ELICIT,
     INVALID_REQUEST,
+    LONGEST_NAME,
     MOST_ASKED,
     NAMED,
     PARSE_ERROR,
@@ -27,6 +28,7 @@ from handraise.gateway.messages import (
     Message,
     error_response,
     is_id,
+    links_in,
     object_in,
     objects_in,
 )
@@ -69,6 +71,8 @@ def parse_message(raw: bytes) -> Message:
         batch = "it is a batch, which no revision that asks has; send each message by itself"
         raise _refused(batch if isinstance(body, list) else "it is not an object", body)
     message = Message(body)
+    if message.method == "initialize" and len(raw) > _LARGE:  # it is remembered, and repeated to some servers
+        raise _refused(f"it greets with more than {_LARGE // 1024} KiB", body)
     for problem in (_problem, _problem_of_shape, _asks_too_much, _misspelled):
         if (why := problem(message)) is not None:
             raise _refused(why, body)
@@ -181,14 +185,27 @@ def _problem_of_shape(message: Message) -> str | None:
         if not isinstance(meta, dict | None):
             return "its _meta is not an object"
         for name in ("progressToken", SUBSCRIPTION_KEY):
-            if not isinstance((meta or {}).get(name), int | float | str | None):
+            if not isinstance(token := (meta or {}).get(name), int | float | str | None):
                 return f"its {name} is neither a string nor a number"
+            if _is_too_long(token):
+                return f"its {name} is longer than {LONGEST_NAME} characters"
+        if _is_too_long(part.get("taskId")):
+            return f"its taskId is longer than {LONGEST_NAME} characters"
+        if not isinstance(part.get("requestState"), str | None):
+            return "its requestState is not a string"
         wanted = part.get("inputRequests")
         if wanted is not None and not (
             isinstance(wanted, dict) and all(map(_is_input_request, wanted.values()))
         ):
             return "its inputRequests are not an object of requests"
+    if any(_is_too_long(question.get("elicitationId")) for question in _questions(message)):
+        return f"an elicitationId is longer than {LONGEST_NAME} characters"
     return None
+
+
+def _is_too_long(name: object) -> bool:
+    """Whether a name is too long to be remembered after its message is gone."""
+    return isinstance(name, str) and len(name) > LONGEST_NAME
 
 
 def _asks_too_much(message: Message) -> str | None:
@@ -282,7 +299,7 @@ def _questions(message: Message) -> Iterator[dict[str, Any]]:
     for asked in message.inside.questions:
         yield object_in(asked, "params")
     for error in message.inside.errors:
-        yield from objects_in(object_in(error, "data"), "elicitations")
+        yield from links_in(error)
 
 
 def _drop_unjudged(message: Message) -> None:

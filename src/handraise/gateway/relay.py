@@ -80,6 +80,8 @@ class Relay:
         self.port = port
         """For messages that belong to no request."""
         self.person = person or local_person()
+        self.user = "" if person is None else person.subject
+        """The name of the person, where several share the gateway."""
         self.calls: dict[Id, RelayedCall] = {}
         """The open calls, by the id that the server knows."""
         self.holding = Holding(state)
@@ -89,10 +91,17 @@ class Relay:
         self._hints = ToolHints()
         self._fresh = count(1)
         self._tasks = TaskSet()
+        self._looking = asyncio.Lock()
         self._asked_in_tasks: dict[tuple[str, str], None] = {}
         """The questions of tasks that the client got, by task and key."""
         link.on_message = self.from_server
         link.on_closed = self._lost
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for a call. Nobody does when its client hung up and it asks nothing."""
+        awaited = any(call.open or not call.left for call in self.calls.values())
+        return awaited or bool(self.holding.waiting)
 
     # Messages from the client.
 
@@ -115,13 +124,34 @@ class Relay:
 
     def _begin(self, call: RelayedCall) -> None:
         """Check a call, then forward it."""
-        message, state = call.message, self.state
-        if (why := why_kept(message)) is not None:
+        if answers_in(call.message):
+            self.run(self._check_answers(call), call)
+        else:
+            self._check_call(call)
+
+    async def _check_answers(self, call: RelayedCall) -> None:
+        """Check the answers in a call: no secret leaves, and none to a question that was not asked.
+
+        The attack: to look through an answer takes a second, for which everybody waits. So a thread does it, and one
+        call of this client after the other.
+        """
+        message = call.message
+        async with self._looking:
+            why = await asyncio.to_thread(why_kept, message)
+        if why is not None:
             logger.warning("an answer of the client was not passed on: %s", why)
             self.end(call, error_response(message.id, -32602, why))
         elif message.method not in NAMED and not self._was_asked(message):
-            self.run(self._refuse_answer(call), call)
-        elif message.method == "tools/list" and state.may_park(call.peer):
+            with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
+                asker = self._asker(self._link.source_of(message), call.peer)
+                await (await self.state.asking()).note_unasked(asker, call, passes=False)
+            self.end(call, error_response(message.id, -32602, UNASKED))
+        else:
+            self._check_call(call)
+
+    def _check_call(self, call: RelayedCall) -> None:
+        message, state = call.message, self.state
+        if message.method == "tools/list" and state.may_park(call.peer):
             self.run(self._list_tools(call), call)
         elif message.method == "tools/call" and (
             state.may_guard or state.may_park(call.peer) or state.parked.may_join or call.name == RESUME
@@ -144,13 +174,6 @@ class Relay:
         self._asked_in_tasks.update(dict.fromkeys(message.inside.questions_by_key(task)))
         while len(self._asked_in_tasks) > _MOST_IN_TASKS:
             del self._asked_in_tasks[next(iter(self._asked_in_tasks))]
-
-    async def _refuse_answer(self, call: RelayedCall) -> None:
-        """Record and refuse an answer to a question that the client did not get."""
-        with contextlib.suppress(HandraiseError):  # it is logged, and nothing was passed on
-            asker = self._asker(self._link.source_of(call.message), call.peer)
-            await (await self.state.asking()).note_unasked(asker, call, passes=False)
-        self.end(call, error_response(call.message.id, -32602, UNASKED))
 
     def _new_call(self, message: Message, port: Port) -> RelayedCall:
         key = id_key(message.id)
@@ -373,7 +396,7 @@ class Relay:
 
         While we shut down, parked calls are left to the next process.
         """
-        for call in [each for each in self.calls.values() if self._is_for(each, source)]:
+        for call in [each for each in self.calls.values() if last or self._is_for(each, source)]:
             if self.state.ending and call.parked is not None:
                 continue
             del self.calls[call.key]

@@ -20,6 +20,7 @@ from handraise.gateway.catalog import (
     kind_of_reference,
     named,
 )
+from handraise.gateway.json_text import LONGEST
 from handraise.gateway.links import Destination, Link, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
@@ -32,7 +33,7 @@ from handraise.gateway.messages import (
     cancel_for,
     error_response,
     id_key,
-    object_in,
+    links_in,
     objects_in,
     request,
     response,
@@ -50,6 +51,9 @@ _MOST_IDS: Final = 4096
 _MOST_ASKED: Final = 1024
 """How many requests of one server may be open."""
 _TASKS: Final = "tasks/list"
+_TO_ALL: Final = frozenset(
+    {"initialize", "server/discover", *LISTS, _TASKS, "logging/setLevel", "subscriptions/listen"}
+)
 
 
 class AskedBy(NamedTuple):
@@ -67,6 +71,8 @@ class ServerRouter(Link):
         super().__init__()
         self._links = dict(links)
         self._sources = {name: link.source_of(_NOTHING) for name, link in links.items()}
+        self._together = Source(next(iter(self._sources.values())).upstream)
+        """All of them: a request to all goes on while one is left."""
         self._catalog = Catalog()
         self._envelope: dict[str, Any] = {}
         self._capabilities: dict[str, Mapping[str, Any]] = {}
@@ -86,6 +92,8 @@ class ServerRouter(Link):
             link.on_closed = partial(self._closed, name)
 
     def source_of(self, message: Message) -> Source:
+        if message.method in _TO_ALL:
+            return self._together
         return self._sources[self._server_of(message) or next(iter(self._sources))]
 
     def reissue(self, message: Message, round: dict[str, Any]) -> bool:
@@ -158,7 +166,7 @@ class ServerRouter(Link):
             self._sources[name].revision = str(result.get("protocolVersion", "2026-07-28"))
         combine = combine_hello if message.method == "initialize" else combine_discovery
         answer = response(message.id, combine(good))
-        answer.source = Source(next(iter(self._sources.values())).upstream)
+        answer.source = self._together
         self.on_message(answer)
 
     async def _list(self, message: Message) -> None:
@@ -181,11 +189,17 @@ class ServerRouter(Link):
         return [task for name, tasks in listed.items() for task in tasks if self._owns_task(name, task)]
 
     async def _pages(self, name: str, method: str, key: str) -> list[dict[str, Any]]:
+        """What a server lists. The attack: a hundred pages of 16 MiB each."""
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
+        size = 0
         for _ in range(_PAGES):
             answer = await self._ask(name, method, {**self._envelope, **cursor})
             result = answer.result or {}
+            size += len(answer.raw)
+            if size > LONGEST:
+                logger.warning("%s lists more than %d MiB; the rest is left out", name, LONGEST // 2**20)
+                break
             found += objects_in(result, key)
             if not isinstance(result.get("nextCursor"), str):
                 break
@@ -252,17 +266,21 @@ class ServerRouter(Link):
         self.on_message(first.with_(id=message.id))
 
     async def _ask_all(self, method: str, params: Mapping[str, Any]) -> dict[str, Message]:
-        answers = await asyncio.gather(*(self._ask(name, method, params) for name in self._links))
-        return dict(zip(self._links, answers, strict=True))
+        names = list(self._links)  # one may end meanwhile
+        answers = await asyncio.gather(*(self._ask(name, method, params) for name in names))
+        return dict(zip(names, answers, strict=True))
 
     async def _ask(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
         """Send a request of our own to one server and wait for the response."""
         id = f"handraise-s{next(self._fresh)}"
-        self._ours[id] = asyncio.get_running_loop().create_future()
+        if name not in self._links:
+            return _gone(id, name)
+        answered: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._ours[id] = answered  # a bridge may answer at once
         self._send_to(request(id, method, params), name)
         try:
             async with asyncio.timeout(_PATIENCE):
-                return await self._ours[id]
+                return await answered
         except TimeoutError:
             logger.warning("%s does not answer %s; the other servers go on", name, method)
             self._sent_to.pop(id, None)
@@ -283,13 +301,14 @@ class ServerRouter(Link):
             self._links[asked.server].send(message if message.id == asked.id else message.with_(id=asked.id))
 
     def _received(self, name: str, message: Message) -> None:
+        link_id = str(message.params.get("elicitationId"))
         if message.method is None:
             self._take_response(name, message)
         elif message.is_request and message.id is not None:
             self._take_request(name, message, message.id)
         elif message.method == CANCELLED:
             self._take_cancel(name, message)
-        elif message.method == COMPLETE and self._asked_to_open.get(_link_id(message), name) != name:
+        elif message.method == COMPLETE and self._asked_to_open.get(link_id, name) != name:
             logger.warning("%s completed a link of another server; nothing was passed on", name)
         elif not self._owns_task(name, message.params):
             logger.warning("%s told about a task of another server; nothing was passed on", name)
@@ -312,7 +331,7 @@ class ServerRouter(Link):
             text = f"The server {name!r} names a task of another server as its own."
             message = error_response(message.id, SERVER_FAULT, text)
         if message.requires_links:
-            self._note_links(name, objects_in(object_in(message.error, "data"), "elicitations"))
+            self._note_links(name, links_in(message.error))
         if (ours := self._ours.pop(id, None)) is not None:
             ours.set_result(message)
         else:
@@ -357,7 +376,11 @@ class ServerRouter(Link):
                 continue
             del self._sent_to[id]
             if (ours := self._ours.pop(id, None)) is not None:
-                ours.set_result(error_response(id, SERVER_FAULT, f"The server {name!r} is gone."))
+                ours.set_result(_gone(id, name))
+
+
+def _gone(id: Id, name: str) -> Message:
+    return error_response(id, SERVER_FAULT, f"The server {name!r} is gone.")
 
 
 def _is_first(owners: dict[str, str], id: str, name: str) -> bool:
@@ -370,10 +393,6 @@ def _is_first(owners: dict[str, str], id: str, name: str) -> bool:
         ((most, _),) = Counter(owners.values()).most_common(1)
         del owners[next(each for each, owner in owners.items() if owner == most)]
     return is_its
-
-
-def _link_id(message: Message) -> str:
-    return str(message.params.get("elicitationId"))
 
 
 _NOTHING: Final = Message({})

@@ -71,7 +71,7 @@ REFUSED: Final = (
 ANSWER_KEPT: Final = (
     "An answer holds what looks like a secret. It was not sent to the server: no form may ask for one."
 )
-ANSWER_TOO_LONG: Final = "An answer is longer than 256 KiB. It was not sent to the server."
+ANSWER_TOO_LONG: Final = "The answers are longer than 256 KiB. They were not sent to the server."
 UNASKED: Final = (
     "This answers a question that this client did not get through this gateway. It was not sent to the server. Read "
     "the task again."
@@ -120,17 +120,17 @@ def in_era_of(call: RelayedCall, message: Message) -> Message:
     if message.result is None:
         return message
     plain = {name: value for name, value in message.result.items() if name != "resultType"}
-    return message.with_(result={**result_type(call), **plain})
+    return message.with_(result={**_result_type(call), **plain})
 
 
-def result_type(call: RelayedCall) -> dict[str, str]:
+def _result_type(call: RelayedCall) -> dict[str, str]:
     """The `resultType` member of our own results, if the client's revision has it."""
     return {"resultType": "complete"} if call.peer is not None and call.peer.modern else {}
 
 
-def text_result(call: RelayedCall, text: str, *, failed: bool = False) -> Message:
-    """A result that contains one text, or an error if the call is not a tool call."""
+def text_result(call: RelayedCall, text: str, *, failed: bool = False, **more: Any) -> Message:
+    """A result that contains one text, or an error if the call is not a tool call. `more`: other members."""
     if call.message.method != "tools/call":
         return error_response(call.message.id, SERVER_FAULT, text)
     content = [{"type": "text", "text": text}]
-    return response(call.message.id, {**result_type(call), "content": content, "isError": failed})
+    return response(call.message.id, {**_result_type(call), "content": content, "isError": failed, **more})

@@ -224,11 +224,15 @@ class ServerSet:
         from handraise.gateway.router import ServerRouter
 
         links: dict[str, Link] = {}
-        for upstream in self.upstreams:
-            own = None if accounts is None else accounts.own(upstream, person)
-            process = self._started.pop(upstream.name, None)
-            direct = await open_direct(upstream, own, process=process, own_group=True)
-            if process is not None and isinstance(direct, ProcessLink):
-                self.processes.append(direct)
-            links[upstream.name] = EraLink(direct)
+        try:
+            for upstream in self.upstreams:
+                own = None if accounts is None else accounts.own(upstream, person)
+                process = self._started.pop(upstream.name, None)
+                direct = await open_direct(upstream, own, process=process, own_group=True)
+                if process is not None and isinstance(direct, ProcessLink):
+                    self.processes.append(direct)
+                links[upstream.name] = EraLink(direct)
+        except SetupError:  # otherwise each try would leave the other servers running
+            await asyncio.gather(*(link.aclose() for link in links.values()))
+            raise
         return links[self.upstreams[0].name] if len(links) == 1 else ServerRouter(links)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -28,7 +29,7 @@ from handraise.errors import AccountError
 from handraise.gateway.people import PeopleFile, person_named
 from handraise.pages.identity import new_browser
 from handraise.pages.oauth.authorization import Departures, read_code, read_person, redeem
-from handraise.pages.oauth.discovery import Registration, find_server
+from handraise.pages.oauth.discovery import Metadata, Registration, find_server
 from handraise.questions import Person
 from handraise.site.middleware import SameSiteMiddleware
 
@@ -89,6 +90,8 @@ logger = logging.getLogger(__name__)
 _COOKIE: Final = "__Host-handraise-leaving"
 _SCOPES: Final = ("openid",)
 _PATIENCE: Final = 600.0
+ASK_AGAIN: Final = 10.0
+"""Seconds after which an issuer that did not answer is asked again."""
 _NOT_NOW: Final = "Signing in did not work, and nothing was changed. Open the desk again."
 
 
@@ -105,12 +108,28 @@ class DeskSignIn:
         self._sessions = sessions
         self._public_url = public_url
         self._departures = Departures(time.monotonic, _PATIENCE)
+        self._looking = asyncio.Lock()
+        self._silent_until = float("-inf")
         self.routes: list[BaseRoute] = [Route("/", self._leave), Route("/entered", self._back)]
+
+    async def _server(self) -> Metadata:
+        """The issuer's metadata. One that does not answer is not asked again for a while.
+
+        The attack: nobody has to be known to open the desk, and each request to it would be one to the issuer.
+        """
+        async with self._looking:
+            if time.monotonic() < self._silent_until:
+                raise AccountError(f"{self._registration.issuer} did not answer a moment ago")
+            try:
+                return await find_server(self._registration)
+            except AccountError:
+                self._silent_until = time.monotonic() + ASK_AGAIN
+                raise
 
     async def _leave(self, request: Request) -> Response:
         browser = new_browser()
         try:
-            server = await find_server(self._registration)
+            server = await self._server()
         except AccountError as error:
             logger.warning("nobody can sign in: %s", error)
             raise HTTPException(503, _NOT_NOW) from None
@@ -126,7 +145,7 @@ class DeskSignIn:
             raise HTTPException(403, _NOT_NOW)  # login CSRF: only the browser that started may finish
         self._departures.use(left)
         try:
-            server = await find_server(self._registration)
+            server = await self._server()
             departure = left.request(server, f"{self._public_url}/entered", state)
             code = read_code(departure, request.url)
             grant = await redeem(self._registration, departure, code, _SCOPES)

@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -56,7 +55,7 @@ class GatewayState:
         self.ending = False
         """Whether this process is shutting down. Parked calls are then left to the next process."""
         self._guards = guards
-        self._passkey = False
+        self.needs_passkeys = False
         """Whether some questions need a passkey. Set when the guards are read."""
         self._open = open_asking
         self._access = access or AccessCheck()
@@ -68,18 +67,13 @@ class GatewayState:
     @property
     def may_guard(self) -> bool:
         """Whether a guard or a passkey may send a call to our desk. True until the guards are read."""
-        return self._guards is None or bool(self._guards) or self._passkey
-
-    @property
-    def needs_passkeys(self) -> bool:
-        """Whether some questions need a passkey. Known once the guards are read."""
-        return self._passkey
+        return self._guards is None or bool(self._guards) or self.needs_passkeys
 
     async def guards(self) -> tuple[GuardRule, ...]:
         """The user's own guards. SetupError when their configuration cannot be read; then no call may pass."""
         if self._guards is None:
             settings = (await asyncio.to_thread(load_policy)).settings
-            self._passkey = bool(settings.desk.passkey)
+            self.needs_passkeys = bool(settings.desk.passkey)
             self._guards = rules_of(settings.guards)
         return self._guards
 
@@ -134,24 +128,20 @@ class GatewayState:
 
     async def stored_tickets(self) -> TicketRepository | None:
         """The parked calls in the store, also before the first question if a store exists already."""
-        if self.options.desk == "none" or not (self._asking is not None or self._has_store()):
+        if self.options.desk == "none" or not (self._asking is not None or self._has_store):
             return None
         try:
             return (await self.asking()).tickets
         except HandraiseError:
             return None  # `asking` logged it
 
+    @property
     def _has_store(self) -> bool:
         """Whether a store exists. A gateway that never asks creates none."""
-        return self._store_file is None or self._store_file.exists()
-
-    @cached_property
-    def _store_file(self) -> Path | None:
-        """The file of the store; None when the store is a database, or somebody else opens it."""
-        if self._open is not None or database_of(self.options.store):
-            return None
         named = self.options.store
-        return Path(named).expanduser() if named else own_store_file(os.environ)
+        if self._open is not None or database_of(named):  # somebody else opened it, or it is a database
+            return True
+        return (Path(named).expanduser() if named else own_store_file(os.environ)).exists()
 
     def tell_answer_lost(self, call: RelayedCall) -> None:
         """Tell the person at our desk that the server lost the call they answered."""

@@ -25,15 +25,20 @@ from tests.pages.oauth.authority import open_authority
 from tests.server.peers import REVISIONS, free_port, text_of
 
 from handraise.desks import Decision, Queue
+from handraise.desks.gate import PolicyGate
 from handraise.errors import AccountError, SetupError
 from handraise.gateway.accounts.accounts import NAME, Accounts
-from handraise.gateway.accounts.own_account import Challenge, OwnAccount
+from handraise.gateway.accounts.own_account import Challenge, Invitation, OwnAccount
 from handraise.gateway.asking import QuestionHandler
 from handraise.gateway.http.server import HttpGateway
+from handraise.gateway.messages import request
 from handraise.gateway.options import Options
+from handraise.gateway.peers import CAPABILITIES_KEY, MODERN, VERSION_KEY
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.state import GatewayState
 from handraise.gateway.upstreams import OwnClient, Upstream
+from handraise.policy import Policy, Settings
+from handraise.policy.settings import LimitSettings
 from handraise.questions import Accepted, UrlQuestion
 from handraise.revisions import Revision
 from handraise.this_user import local_person
@@ -114,7 +119,7 @@ async def test_the_user_of_this_computer_connects_once(revision: Revision) -> No
         assert wrote.result() == "me@diary wrote x"
         assert await write(here, revision, "y") == "me@diary wrote y"
     (asked,) = here.seen
-    assert asked.origin.name == NAME, "it is the gateway that asks"
+    assert asked.origin.name == f"{NAME} for diary", "it is the gateway that asks"
     assert asked.ours, "in words of its own"
     assert "diary" in asked.question.message
     assert "If your browser does not find it" in asked.question.message, "this process may be gone by then"
@@ -313,6 +318,23 @@ async def test_a_call_that_was_cancelled_meanwhile_never_reaches_the_server(
     assert [text for _, text in diary.written] == ["x", "z"]
 
 
+async def test_rounds_that_a_client_never_answers_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("handraise.gateway.accounts.connecting._MOST_ROUNDS", 2)
+    async with open_diary() as diary, alone(diary) as here, httpx2.AsyncClient() as http:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(here.connect())
+            both.create_task(write(here, Revision.JULY_2026, "x"))
+        diary.provider.end_all()
+        diary.provider.refreshing.clear()
+        able = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {"elicitation": {"form": {}, "url": {}}}}
+        for id in range(3):
+            call = request(id, "tools/call", {"name": "write", "arguments": {"text": "y"}, "_meta": able})
+            headers = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "write"}
+            told = (await http.post(here.url, content=call.raw, headers=headers)).json()
+            assert told["result"]["resultType"] == "input_required"
+        assert len(here.links[-1]._link._entry._rounds) == 2
+
+
 async def test_where_nobody_is_asked_at_a_desk_the_model_is_told() -> None:
     async with open_diary() as diary, alone(diary, desk="none") as here, httpx2.AsyncClient() as http:
         told = (await http.post(here.url, json=HELLO)).json()["error"]["message"]
@@ -381,6 +403,19 @@ async def test_a_server_on_this_computer_may_name_this_computer_and_no_other_pri
     ):
         with pytest.raises(SetupError):
             await reach.addresses(url)
+
+
+async def test_a_server_that_demands_accounts_uses_up_no_questions_of_another_one() -> None:
+    limited = PolicyGate(Policy(Settings(limits=LimitSettings(per_minute=1))))
+    queue = Queue()
+    state = GatewayState(Options(too_fast=0), opening(QuestionHandler(queue, limited, timeout=300)))
+    accounts = Accounts(state)
+    for name in ("greedy", "greedy", "notes"):
+        own = OwnAccount(accounts, Upstream(name, url=f"https://{name}.example/mcp"), local_person())
+        question = UrlQuestion("Connect", f"https://{name}.example/page", "e")
+        own.ask_at_desk(Invitation(question, asyncio.get_running_loop().create_future()))
+    waiting = await questions(queue, 2)
+    assert [each.origin.name for each in waiting] == [f"{NAME} for greedy", f"{NAME} for notes"]
 
 
 async def test_a_network_that_the_user_names_may_have_authorization_servers() -> None:

@@ -13,7 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from tests.gateway.test_http import gateway_to, served
+from tests.gateway.test_passing import CALL
 from tests.gateway.test_shared import HELLO
+from tests.gateway.wire_http import over_http
+from tests.waiting import until
 
 from handraise.gateway.http.client import Events
 from handraise.gateway.http.exchange import MAX_WAITING, Exchange, read_body
@@ -99,3 +102,18 @@ async def test_what_a_client_does_not_read_is_dropped_but_never_the_response() -
     read = [await exchange.next() for _ in range(4)]
     assert read[:3] == [long] * 3
     assert read[3] is ended
+
+
+async def test_nothing_is_kept_for_a_client_that_left() -> None:
+    """On older revisions its call goes on, and a server may tell its progress for days."""
+    async with over_http(modern=False, behind=False) as client:
+        client.ask(7, "tools/call", CALL)
+        await client.server.taken("tools/call")
+        (session,) = client.app._sessions
+        (call,) = session.relay.calls.values()
+        port = call.port
+        assert isinstance(port, Exchange)
+        await client.leave()
+        await until(lambda: port.left)
+        port.send(notice("notifications/message", {"data": "x"}))
+        assert port._size == 0

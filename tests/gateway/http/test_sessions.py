@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 from tests.gateway.teams import Browser, Team, questions, team
-from tests.gateway.test_passing import CALL
+from tests.gateway.test_passing import CALL, FORM
+from tests.gateway.test_recording import asked_by
 from tests.gateway.test_shared import HELLO, LIST
 from tests.gateway.wire_http import over_http
+from tests.server.peers import REVISIONS
+from tests.waiting import until
 
 from handraise.gateway.http.server import HEADER_MISMATCH
-from handraise.gateway.messages import INVALID_REQUEST, SERVER_FAULT, Message, request, response
+from handraise.gateway.messages import INVALID_REQUEST, SERVER_FAULT, Message, notice, request, response
 from handraise.gateway.peers import MODERN
+from handraise.revisions import Revision
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shows("W7")]
 
@@ -29,16 +33,81 @@ async def works(shared: Team, token: str, session: str) -> bool:
     return (await shared.post(token, LIST, **{"mcp-session-id": session})).status_code == 200
 
 
-async def test_a_session_that_rested_for_an_hour_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def sweeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway that looks for unused sessions all the time."""
+    monkeypatch.setattr("handraise.gateway.http.server.SWEEP", 0.02)
+
+
+@contextmanager
+def rested() -> Iterator[None]:
+    """Meanwhile every session counts as one that nobody used for an hour."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr("handraise.gateway.http.server.IDLE", 0.0)
+        yield
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=str)
+async def test_servers_that_nobody_used_for_an_hour_end_without_a_request(
+    tmp_path: Path, sweeping: None, revision: Revision
 ) -> None:
-    async with team(tmp_path) as shared:
+    async with team(tmp_path) as shared, AsyncExitStack() as later:
         ann = shared.people.add("ann")
         old = await begin(shared, ann)
-        monkeypatch.setattr("handraise.gateway.http.server.IDLE", 0.0)
-        new = await begin(shared, ann)
+        await connected(shared, ann, revision, later)
+        assert open_links(shared) == 2
+        await later.aclose()
+        with rested():
+            await until(lambda: not open_links(shared))
         assert not await works(shared, ann, old), "its client begins a new one"
-        assert await works(shared, ann, new)
+        await connected(shared, ann, revision, later)
+        await later.aclose()
+
+
+async def connected(shared: Team, token: str, revision: Revision, stack: AsyncExitStack) -> None:
+    """A client that knows its server and has listed the tools."""
+    client = await stack.enter_async_context(shared.client(revision, token))
+    await client.list_tools()
+
+
+async def test_servers_of_a_client_that_has_a_question_are_not_ended(sweeping: None) -> None:
+    """On 2026-07-28 no request is open meanwhile."""
+    async with over_http(modern=True, behind=True) as client, httpx2.AsyncClient() as http:
+        client.ask(1, "tools/call", CALL)
+        asked_by(client.server, await client.server.taken("tools/call"), FORM)
+        round_ = (await client.taken()).result or {}
+        other = (await http.post(client.url, json=HELLO)).headers
+        session = {"mcp-session-id": other["mcp-session-id"]}
+        note = notice("notifications/initialized", {}).body
+        with rested():
+            while (await http.post(client.url, json=note, headers=session)).status_code != 404:
+                pass
+        answers = {key: {"action": "accept", "content": {"why": 7}} for key in round_["inputRequests"]}
+        retry = {**CALL, "inputResponses": answers, "requestState": round_["requestState"]}
+        client.ask(2, "tools/call", retry)
+        await until(client.queue.waiting)  # the answer is judged by what was asked
+
+
+async def test_a_call_that_its_client_hung_up_on_keeps_no_servers_running(sweeping: None) -> None:
+    """On older revisions it goes on, and its server may never answer."""
+    async with over_http(modern=False, behind=False) as client:
+        client.ask(1, "tools/call", CALL)
+        await client.server.taken("tools/call")
+        await client.leave()
+        with rested():
+            await until(lambda: not client.app._sessions)
+
+
+async def test_a_person_whose_modern_clients_rest_can_begin_a_session(tmp_path: Path) -> None:
+    async with team(tmp_path, sessions=1) as shared, AsyncExitStack() as later:
+        ann = shared.people.add("ann")
+        await connected(shared, ann, Revision.JULY_2026, later)
+        await later.aclose()
+        assert await works(shared, ann, await begin(shared, ann))
+        assert open_links(shared) == 1
+        await connected(shared, ann, Revision.JULY_2026, later)
+        assert open_links(shared) == 1
+        await later.aclose()
 
 
 async def test_a_person_with_too_many_sessions_loses_the_one_that_rested_longest(tmp_path: Path) -> None:
@@ -147,17 +216,16 @@ async def following(shared: Team, token: str, sessions: list[str]) -> AsyncItera
         yield
 
 
-async def test_a_session_with_a_call_under_way_is_not_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_session_with_a_call_under_way_is_not_over(tmp_path: Path, sweeping: None) -> None:
     async with team(tmp_path, hold=20) as shared:
         ann = shared.people.add("ann")
         old = await begin(shared, ann)
         call = {**LIST, "method": "tools/call", "params": {"name": "delete", "arguments": {"title": "x"}}}
         calling = asyncio.create_task(shared.post(ann, call, **{"mcp-session-id": old}))
         (waiting,) = await questions(shared.queue, 1)
-        monkeypatch.setattr("handraise.gateway.http.server.IDLE", 0.0)
         await begin(shared, ann)
+        with rested():
+            await until(lambda: open_links(shared) == 1)
         assert shared.queue.waiting() == (waiting,)
         assert await works(shared, ann, old)
         calling.cancel()

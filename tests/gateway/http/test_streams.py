@@ -10,7 +10,7 @@ from tests.gateway.test_http import served
 from tests.waiting import until
 
 from handraise.gateway.http import client
-from handraise.gateway.http.exchange import read_body, reply
+from handraise.gateway.http.exchange import read_body, reply, start_stream
 from handraise.gateway.messages import Message, notice, request, response
 from handraise.gateway.upstreams import Source, Upstream
 
@@ -41,7 +41,7 @@ class Early:
         await reply(send, 200, event, b"text/event-stream")
 
 
-async def heard(server: Early, sent: Message, number: int) -> list[Message]:
+async def heard(server: Any, sent: Message, number: int) -> list[Message]:
     """So many messages that come back, and no more until the server offers no stream any more."""
     got: list[Message] = []
     enough = asyncio.Event()
@@ -74,6 +74,68 @@ async def test_what_a_server_says_by_itself_is_heard_beyond_the_end_of_a_stream(
     told = await heard(server, notice("notifications/initialized", {}), 2)
     assert [(each.params["n"], each.about) for each in told] == [(0, None), (1, None)]
     assert server.taken_up[:2] == [None, b"e2"]
+
+
+class Slow:
+    """Has a client ask again and again, on streams without an event, until it answers."""
+
+    def __init__(self, times: int, said: Message) -> None:
+        self._times = times
+        self._said = said
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        event = b"id: e\nretry: 1\ndata: \n\n" if scope["method"] == "POST" else b": nothing yet\n\n"
+        if scope["method"] == "GET":
+            self._times -= 1
+            if not self._times:
+                event = b"data: %b\n\n" % self._said.raw
+        elif b'"id"' not in (await read_body(receive) or b""):
+            event = b""
+        await reply(send, 200 if event else 202, event, b"text/event-stream" if event else None)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (request(7, "tools/call", {"name": "slow"}), response(7, {"content": []})),
+        (notice("notifications/initialized", {}), notice("notifications/tools/list_changed", {})),
+    ],
+    ids=["answer", "notice"],
+)
+async def test_a_server_may_take_as_long_as_its_person(
+    sent: Message, said: Message, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LONGER", 0.0)
+    monkeypatch.setattr(client, "_RETRY", 0.001)
+    (told,) = await heard(Slow(100, said), sent, 1)
+    assert told.body == said.body
+
+
+def test_a_server_that_ends_each_stream_is_asked_less_and_less() -> None:
+    stream = client._Stream(retry=0.001)
+    pauses = []
+    for stream.vain in (0, 1, 20, 1000):
+        pauses.append(stream.pause)
+    assert pauses == [0.001, 0.1, 2.0, 10.0]
+
+
+class Broken(Slow):
+    """Breaks the connection off behind an event."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] != "POST":
+            await super().__call__(scope, receive, send)
+            return
+        await start_stream(send, None)
+        event = b"id: e\nretry: 1\ndata: \n\n"
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+        raise ConnectionError
+
+
+async def test_a_stream_that_breaks_off_is_resumed() -> None:
+    answer = response(7, {"content": []})
+    (told,) = await heard(Broken(1, answer), request(7, "tools/call", {"name": "slow"}), 1)
+    assert told.body == answer.body
 
 
 class Once:

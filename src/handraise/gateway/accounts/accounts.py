@@ -57,9 +57,7 @@ class Accounts:
         self._reach = reach or AllowedAddresses(
             public_only=True, unsafe_networks=state.options.unsafe_networks
         )
-        itself = Upstream(NAME, ("handraise", "gateway"), public_url, itself=True)
-        self.source = Source(itself, revision=NOVEMBER)
-        """The asker of these questions: the gateway, not the server."""
+        self._public_url = public_url
         self._known: dict[tuple[str, str | None], OwnAccount] = {}
         self._shared: SharedPages | None = None
         self._pages: dict[int, LocalPages] = {}
@@ -77,6 +75,15 @@ class Accounts:
         if key not in self._known:
             self._known[key] = OwnAccount(self, upstream, who)
         return self._known[key]
+
+    def asker_for(self, upstream: Upstream) -> Source:
+        """The asker of questions about accounts at a server: the gateway, not the server.
+
+        It is one asker for each server. The attack: a server demands accounts until the limits keep others from it.
+        """
+        name = f"{NAME} for {upstream.name}"
+        itself = Upstream(name, ("handraise", "gateway"), self._public_url, itself=True)
+        return Source(itself, revision=NOVEMBER)
 
     def reach(self, upstream: Upstream) -> AllowedAddresses:
         """Addresses that the gateway may call to connect an account at a server. The server names them.

@@ -200,7 +200,7 @@ class AccountConnector:
 
     def _deliver_about(self, message: Message, said: Message) -> None:
         """Send the client a message of the gateway itself about a request."""
-        said.about, said.source = message.id, self._own.accounts.source
+        said.about, said.source = message.id, self._own.asker
         self._link.on_message(said)
 
 

@@ -78,6 +78,8 @@ class OwnAccount:
         self.upstream = upstream
         self.person = person
         self.accounts = accounts
+        self.asker = accounts.asker_for(upstream)
+        """The asker of the questions about this account."""
         self._grant: Grant | None = None
         self._asking: asyncio.Future[Answer[Any] | None] | None = None
         self._lock = asyncio.Lock()
@@ -169,7 +171,7 @@ class OwnAccount:
         from handraise.gateway.asking import Asker
         from handraise.revisions import Revision
 
-        asker = Asker(self.accounts.source, self.person)
+        asker = Asker(self.asker, self.person)
         decision = await asking.decide(invitation.question, Revision.NOVEMBER_2025, asker, [])
         if isinstance(decision.answer, Accepted):
             await asking.wait_in_browser(invitation.question, asker, [])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -32,12 +32,17 @@ TIMEOUT: Final = httpx2.Timeout(30.0, read=None, pool=None)
 LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=50, keepalive_expiry=60.0)
 MOST_OPEN: Final = 1000
 """Messages that one server gets at once. Each has a connection of its own."""
+_MOST_TOOLS: Final = 10_000
 _WAYS_IN: Final = 3
 """Retries of a refused request: with a token from the vault, a renewed token, a new token."""
 _ABOUT_US: Final = (401, 403, 407)
 """Statuses about the gateway's own access to the server. A client would think that the gateway refused it."""
 _RETRY: Final = 1.0
 _RETRIES: Final = 30
+"""How often in a row the server's own stream may break off."""
+LONGER: Final = 0.1
+"""Seconds by which each pause before a stream is resumed is longer than the last one, while no event comes."""
+_LONGEST_PAUSE: Final = 10.0
 _FAILURES: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
@@ -112,6 +117,13 @@ class _Stream:
     last_id: str | None = None
     retry: float | None = None
     answered: bool = False
+    vain: int = 0
+    """How often it was resumed since its last event."""
+
+    @property
+    def pause(self) -> float:
+        """Seconds until it is resumed. The attack: a server that ends each stream has us ask without end."""
+        return max(self.retry or _RETRY, min(self.vain * LONGER, _LONGEST_PAUSE))
 
 
 class HttpLink(DirectLink):
@@ -273,27 +285,28 @@ class HttpLink(DirectLink):
         """Pass on the events of a stream, resume it if it breaks; whether the request was answered."""
         stream = _Stream()
         await self._read(reply, stream, message)
-        for _ in range(_RETRIES):
-            if stream.answered or stream.last_id is None or not message.is_request:
-                break
-            await asyncio.sleep(stream.retry or _RETRY)
+        while message.is_request and stream.last_id is not None and not stream.answered:
+            await asyncio.sleep(stream.pause)
             if not await self._take_up(stream, message):
                 break
         return stream.answered
 
     async def _follow(self) -> None:
         """Follow the server's own stream, if it offers one."""
-        stream = _Stream()
-        for _ in range(_RETRIES):
+        stream, failures = _Stream(), 0
+        while failures < _RETRIES:
             try:
                 if not await self._take_up(stream, None):
                     return
+                failures = 0
             except _FAILURES:
+                failures += 1
                 logger.debug("the stream of %s broke off", self.source.upstream.name)
-            await asyncio.sleep(stream.retry or _RETRY)
+            await asyncio.sleep(stream.pause)
 
     async def _take_up(self, stream: _Stream, message: Message | None) -> bool:
         """Resume a stream after its last event; False when the server offers none."""
+        stream.vain += 1
         headers = [*await self._headers(None), (b"accept", b"text/event-stream")]
         if stream.last_id is not None:
             headers.append((b"last-event-id", stream.last_id.encode()))
@@ -304,14 +317,26 @@ class HttpLink(DirectLink):
         return True
 
     async def _read(self, reply: httpx2.Response, stream: _Stream, message: Message | None) -> None:
-        """Pass on every event of a response."""
+        """Pass on every event of a response. If it breaks off and can be resumed, that is its end."""
         events = Events()
-        async for chunk in reply.aiter_raw():
+        chunks = reply.aiter_raw()
+        while (chunk := await self._chunk(chunks, stream)) is not None:
             for event in events.feed(chunk):
+                stream.vain = 0
                 stream.last_id, stream.retry = event.id or stream.last_id, event.retry or stream.retry
                 stream.answered = await self._take_event(event, message) or stream.answered
             if events.size > LONGEST:
                 raise TooLong(f"an event is longer than {LONGEST // 2**20} MiB")
+
+    async def _chunk(self, chunks: AsyncIterator[bytes], stream: _Stream) -> bytes | None:
+        """The next chunk of a stream; None at its end."""
+        try:
+            return await anext(chunks, None)
+        except _FAILURES as error:
+            if stream.last_id is None:
+                raise
+            logger.warning("a stream of %s broke off: %r", self.source.upstream.name, error)
+            return None
 
     async def _take_event(self, event: Event, message: Message | None) -> bool:
         """Pass on an event; whether it answers the request, readable or not."""
@@ -344,6 +369,8 @@ class HttpLink(DirectLink):
             self._version = str(message.result.get("protocolVersion", ""))
         elif about.method == "tools/list" and b"x-mcp-header" in message.raw:
             self._mirrored.update(mirrored_headers(message.result or {}))
+            for name in list(self._mirrored)[:-_MOST_TOOLS]:
+                del self._mirrored[name]
 
 
 async def _whole(reply: httpx2.Response) -> bytes:

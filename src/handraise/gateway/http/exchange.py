@@ -18,8 +18,8 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-MAX_WAITING: Final = 64 * 1024 * 1024
-"""Bytes that wait for a client that does not read, before more is dropped."""
+MAX_WAITING: Final = LONGEST
+"""Bytes that wait for a client that does not read, before more is dropped. One message may be longer."""
 HEARTBEAT: Final = 15.0
 _STATUS: Final = {-32700: 400, -32600: 400, -32602: 400, -32001: 400, -32021: 400, -32022: 400, -32601: 404}
 """The HTTP status for an error on 2026-07-28."""
@@ -32,13 +32,20 @@ class Exchange:
         self.message = message
         self._out: asyncio.Queue[Message] = asyncio.Queue()
         self._size = 0
+        self._dropped = False
+        self.left = False
+        """Whether its client left, so that nobody reads what comes."""
 
     def send(self, message: Message) -> None:
-        if self._size + len(message.raw) <= MAX_WAITING or self.is_end(message):
+        if self.left:
+            return
+        if not self._size or self._size + len(message.raw) <= MAX_WAITING or self.is_end(message):
             self._out.put_nowait(message)
             self._size += len(message.raw)
-        else:
-            logger.warning("a client reads nothing: %s was dropped", message.method)
+            self._dropped = False
+        elif not self._dropped:  # the attack: a server fills the log
+            self._dropped = True
+            logger.warning("a client reads nothing: %s is dropped, and more", message.method)
 
     async def next(self) -> Message:
         """The next message to send."""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
+from handraise.errors import SetupError
 from handraise.gateway.http.exchange import (
     Exchange,
     Receive,
@@ -35,50 +36,54 @@ logger = logging.getLogger(__name__)
 
 IDLE: Final = 3600.0
 """Seconds after which an unused session ends. Few clients end their sessions themselves."""
+SWEEP: Final = 60.0
+"""Seconds between two searches for such sessions."""
 
 
 class Session:
-    """A client's session, and the stream for messages that belong to no request."""
+    """A relay with its own servers: for a client's session, or for a person's requests of 2026-07-28, without an id."""
 
     def __init__(
-        self, relay_for: Callable[[Exchange], Relay], hello: Message, person: Person | None = None
+        self, relay: Relay, person: Person | None, id: str | None = None, stream: Exchange | None = None
     ) -> None:
-        self.id = secrets.token_urlsafe(24)
+        self.relay = relay
         self.person = person
-        self.stream = Exchange(hello)
-        self.relay = relay_for(self.stream)
+        self.id = id
+        self.stream = stream
+        """For messages that belong to no request."""
         self.following = False
-        self.used = 0.0
+        self.used = time.monotonic()
 
     @property
     def is_busy(self) -> bool:
-        """Whether its client follows the stream, or a call runs or is parked."""
-        return self.following or bool(self.relay.calls) or bool(self.relay.holding.waiting)
+        """Whether its client follows the stream, or somebody waits for something."""
+        return self.following or self.relay.is_busy
 
 
 class Sessions:
     """All sessions. Each has its own connections to servers, or processes."""
 
     def __init__(self) -> None:
-        self._all: dict[str, Session] = {}
+        self._all: dict[tuple[str | None, Person | None], Session] = {}
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._all.values()))
 
-    def add(self, session: Session) -> None:
-        session.used = time.monotonic()
-        self._all[session.id] = session
+    def __len__(self) -> int:
+        return len(self._all)
 
-    def find(self, id: str, person: Person | None) -> Session | None:
-        """The session with this id, if it is this person's: the id alone is not enough."""
-        session = self._all.get(id)
-        if session is None or session.person != person:
-            return None
-        session.used = time.monotonic()
+    def add(self, session: Session) -> None:
+        self._all[session.id, session.person] = session
+
+    def find(self, id: str | None, person: Person | None) -> Session | None:
+        """This person's session with this id: the id alone is not enough."""
+        session = self._all.get((id, person))
+        if session is not None:
+            session.used = time.monotonic()
         return session
 
     def remove(self, session: Session) -> None:
-        self._all.pop(session.id, None)
+        self._all.pop((session.id, session.person), None)
 
     def over(self) -> list[Session]:
         """The sessions that were idle for too long."""
@@ -98,6 +103,9 @@ MOST_ROOM: Final = 32 * 1024 * 1024
 """Bytes of all messages of one person that are being read, or whose call is open."""
 LEAST_ROOM: Final = 16 * 1024
 """Bytes that the smallest message counts."""
+NOT_STARTED: Final = (
+    "The servers behind the gateway could not be started. The reason is in the gateway's log."
+)
 HEADER_MISMATCH: Final = -32020
 TOO_MANY: Final = -32000
 PERSON: Final = "handraise.person"
@@ -148,15 +156,14 @@ class HttpGateway:
         self._connect = connect
         self._path = path
         self._sessions = Sessions()
-        self._modern: dict[Person | None, asyncio.Future[Relay]] = {}
-        self._retiring: dict[asyncio.Future[None], Relay] = {}
+        self._sweep: asyncio.TimerHandle | None = None
+        self._opening_modern: dict[Person | None, asyncio.Future[None]] = {}
+        self._retiring: dict[asyncio.Future[None], Session] = {}
         self._opening: Counter[Person | None] = Counter()
         self._requests: Counter[Person | None] = Counter()
         """The number of open requests of each person."""
         self._room: Counter[Person | None] = Counter()
         """The bytes of each person's messages that are being read, or whose call is open."""
-        self._owners: dict[Relay, Person | None] = {}
-        """The person of each relay, until its servers are gone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -192,15 +199,15 @@ class HttpGateway:
 
     async def aclose(self) -> None:
         """Disconnect all servers."""
-        relays = [*(session.relay for session in self._sessions), *self._retiring.values()]
-        for retiring in list(self._retiring):
-            retiring.cancel()
-        opened = await asyncio.gather(*self._modern.values(), return_exceptions=True)
-        relays += [relay for relay in opened if isinstance(relay, Relay)]
-        for session in self._sessions:
+        if self._sweep is not None:
+            self._sweep.cancel()
+        retiring = list(self._retiring.values())
+        for each in list(self._retiring):
+            each.cancel()
+        await asyncio.gather(*self._opening_modern.values(), return_exceptions=True)
+        for session in (*self._sessions, *retiring):
             self._sessions.remove(session)
-        for relay in relays:
-            await relay.aclose()
+            await session.relay.aclose()
 
     async def _post(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
@@ -236,7 +243,7 @@ class HttpGateway:
                 send, status, error_response(message.id, -32600, "There is no such session; begin a new one.")
             )
         else:
-            await self._exchange(session.relay, message, receive, send)
+            await self._exchange(session, message, receive, send)
 
     def _session(self, headers: dict[bytes, str], person: Person | None) -> Session | None:
         return self._sessions.find(headers.get(b"mcp-session-id", ""), person)
@@ -246,27 +253,40 @@ class HttpGateway:
     ) -> None:
         """Serve a message for which servers may have to be started."""
         try:
-            if modern:
-                relay = await self._modern_relay(person)
-            else:
-                relay = (session := await self._begin(message, person)).relay
+            session = await (self._modern(person) if modern else self._begin(message, person))
         except TooManySessions as error:
             await send_error(send, 429, error_response(message.id, TOO_MANY, str(error)))
-            return
-        await self._exchange(
-            relay, message, receive, send, modern=modern, session=None if modern else session.id
-        )
+        except SetupError as error:
+            logger.error("the servers cannot be started: %s", error)
+            await send_error(send, 500, error_response(message.id, SERVER_FAULT, NOT_STARTED))
+        else:
+            await self._exchange(session, message, receive, send, modern=modern)
 
     async def _begin(self, message: Message, person: Person | None) -> Session:
-        for session in self._sessions.over():
-            self._sessions.remove(session)
-            self._retire(session.relay)
-        link = await self._connected(person)
-        session = Session(lambda port: LegacyRelay(link, self._state, port, person), message, person)
+        link, stream = await self._connected(person), Exchange(message)
+        relay = LegacyRelay(link, self._state, stream, person)
+        return self._keep(Session(relay, person, secrets.token_urlsafe(24), stream))
+
+    def _keep(self, session: Session) -> Session:
         session.relay.on_lost = self._lost
-        self._owners[session.relay] = person
         self._sessions.add(session)
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(SWEEP, self._end_idle)
         return session
+
+    def _end_idle(self) -> None:
+        """End the sessions that were idle for too long, now and again while there are any."""
+        for session in self._sessions.over():
+            self._end(session)
+        again = asyncio.get_running_loop().call_later
+        self._sweep = again(SWEEP, self._end_idle) if self._sessions else None
+
+    def _end(self, session: Session) -> asyncio.Future[None]:
+        self._sessions.remove(session)
+        retiring = asyncio.ensure_future(session.relay.retire())
+        self._retiring[retiring] = session
+        retiring.add_done_callback(self._retiring.pop)
+        return retiring
 
     async def _connected(self, person: Person | None) -> Link:
         """Connect a person to the servers. At the limit an idle session ends; TooManySessions when none is idle.
@@ -274,46 +294,52 @@ class HttpGateway:
         A session counts until its servers are gone. Otherwise one token could start any number of processes.
         """
         most = self._state.options.sessions
-        while self._opening[person] + sum(each == person for each in self._owners.values()) >= most:
+        while self._number(person) >= most:
             if (resting := self._sessions.longest_resting(person)) is None:
                 raise TooManySessions(
                     f"You have {most} sessions already, and all are in use. End one of your clients or answer what "
                     "waits for you; `gateway.sessions` in handraise.toml allows more."
                 )
-            self._sessions.remove(resting)
-            await asyncio.shield(self._retire(resting.relay))
+            await asyncio.shield(self._end(resting))
         self._opening[person] += 1
         try:
             return await self._connect(person)
         finally:
             self._opening[person] -= 1
 
-    async def _modern_relay(self, person: Person | None) -> Relay:
-        """The one relay for all of a person's requests without a session."""
-        opening = self._modern.get(person)
-        if opening is None or (opening.done() and opening.exception() is not None):
-            opening = self._modern[person] = asyncio.ensure_future(self._open_modern(person))
-        return opening.result() if opening.done() else await asyncio.shield(opening)
+    def _number(self, person: Person | None) -> int:
+        """The number of the person's sessions, with those that begin or end just now."""
+        known = [each.person for each in (*self._sessions, *self._retiring.values())]
+        return self._opening[person] + known.count(person)
 
-    async def _open_modern(self, person: Person | None) -> Relay:
-        relay = ModernRelay(await self._connected(person), self._state, _NullPort(), person)
-        relay.on_lost = self._lost
-        self._owners[relay] = person
-        return relay
+    async def _modern(self, person: Person | None) -> Session:
+        """The one session for all of a person's requests of 2026-07-28."""
+        while (
+            session := self._sessions.find(None, person)
+        ) is None:  # a new one may end before our turn comes
+            if (opening := self._opening_modern.get(person)) is None:
+                opening = self._opening_modern[person] = asyncio.ensure_future(self._open_modern(person))
+                opening.add_done_callback(lambda _: self._opening_modern.pop(person))
+            await asyncio.shield(opening)
+        return session
+
+    async def _open_modern(self, person: Person | None) -> None:
+        self._keep(
+            Session(ModernRelay(await self._connected(person), self._state, _NullPort(), person), person)
+        )
 
     async def _exchange(
         self,
-        relay: Relay,
+        session: Session,
         message: Message,
         receive: Receive,
         send: Send,
         *,
         modern: bool = False,
-        session: str | None = None,
     ) -> None:
         exchange = Exchange(message)
         try:
-            call = relay.from_client(message, exchange if message.is_request else None)
+            call = session.relay.from_client(message, exchange if message.is_request else None)
         except Exception:
             logger.exception("a message of a client could not be handled")
             text = "The gateway could not handle this message."
@@ -322,18 +348,22 @@ class HttpGateway:
         if call is None:
             await reply(send, 202, b"", None)
             return
-        if await answer(exchange, receive, send, modern=modern, session=session):
+        begun = session.id if message.method == "initialize" else None
+        if await answer(exchange, receive, send, modern=modern, session=begun):
             if call.parked is None and isinstance(message.room, _Room):
                 message.room.free()
-        elif modern:
-            relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
+        else:
+            exchange.left = call.left = True
+            if modern:
+                session.relay.withdraw(call)  # on 2026-07-28 leaving is cancelling
+        session.used = time.monotonic()
 
     async def _follow(
         self, headers: dict[bytes, str], receive: Receive, send: Send, person: Person | None
     ) -> None:
         """Serve the stream for messages that belong to no request."""
         session = self._session(headers, person)
-        if session is None or session.following:
+        if session is None or session.stream is None or session.following:
             unknown = 404 if b"mcp-session-id" in headers else 405
             await reply(send, unknown if session is None else 409, b"", b"text/plain")
             return
@@ -342,33 +372,19 @@ class HttpGateway:
             await answer(session.stream, receive, send, stream=True)
         finally:
             session.following = False
+            session.used = time.monotonic()
 
     async def _delete(self, headers: dict[bytes, str], send: Send, person: Person | None) -> None:
         session = self._session(headers, person)
         await reply(send, 404 if session is None else 200, b"", None)
         if session is not None:
-            self._sessions.remove(session)
-            self._retire(session.relay)
+            self._end(session)
 
     def _lost(self, relay: Relay) -> None:
         """Forget a relay whose server is gone, so that the next request starts a new one."""
         for session in self._sessions:
             if session.relay is relay:
-                self._sessions.remove(session)
-        for person, opening in list(self._modern.items()):
-            if opening.done() and opening.exception() is None and opening.result() is relay:
-                del self._modern[person]
-        self._retire(relay)
-
-    def _retire(self, relay: Relay) -> asyncio.Future[None]:
-        retiring = asyncio.ensure_future(relay.retire())
-        self._retiring[retiring] = relay
-        retiring.add_done_callback(self._retired)
-        return retiring
-
-    def _retired(self, retiring: asyncio.Future[None]) -> None:
-        relay = self._retiring.pop(retiring)
-        self._owners.pop(relay, None)
+                self._end(session)
 
 
 def _is_modern(message: Message, headers: dict[bytes, str]) -> bool:
