@@ -267,9 +267,10 @@ async def test_what_the_policy_warns_of_is_shown_with_its_reasons(revision: Revi
 
 
 @pytest.mark.shows("S4")
-async def test_a_secret_that_was_typed_does_not_leave(revision: Revision) -> None:
+@pytest.mark.parametrize("around", ["", "and so on " * 2000], ids=["short", "long"])
+async def test_a_secret_that_was_typed_does_not_leave(revision: Revision, around: str) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    async with host(server(), revision, [Line("accept", {"answer": token})]) as here:
+    async with host(server(), revision, [Line("accept", {"answer": f"{around}{token}"})]) as here:
         assert token not in text_of(await here.client.call_tool("greet"))
         assert here.events[0].decision.reason == "the answer held a secret"
 

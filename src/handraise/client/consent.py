@@ -273,12 +273,12 @@ class Consent:
         if ruling.passkey:
             waiting = replace(waiting, passkey=True)  # each needs its own passkey, so questions do not join
         elif ruling.same_as is not None and (shared := await self.queue.join(ruling.same_as)) is not None:
-            return checked(waiting, shared)
+            return await _checked_aside(waiting, shared)
         if ruling.verdict == "warn":
             waiting = waiting.warned(ruling.reasons)
         decision = Decision(Cancelled(), by="agent", reason="the asker went away")
         try:
-            decision = checked(waiting, await self.queue.put(waiting))
+            decision = await _checked_aside(waiting, await self.queue.put(waiting))
         finally:
             self._gate.decided(waiting, decision, time.time())
         return decision
@@ -391,6 +391,17 @@ def _refusal_of(rules: tuple[str, ...]) -> RefusalCode:
 
 
 _UNUSED_PASSKEY: Final = "it needs a passkey, and none was used"
+
+
+_LONG: Final = 16 * 1024
+"""Characters of an answer that take noticeable time to look through."""
+
+
+async def _checked_aside(waiting: Waiting, decision: Decision) -> Decision:
+    """Like `checked`; a long answer is looked through in a thread, so that nobody else has to wait."""
+    if isinstance(decision.answer, Accepted) and len(str(decision.answer.data)) > _LONG:
+        return await asyncio.to_thread(checked, waiting, decision)
+    return checked(waiting, decision)
 
 
 def checked(waiting: Waiting, decision: Decision) -> Decision:
