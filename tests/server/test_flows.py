@@ -420,6 +420,15 @@ async def test_a_server_that_never_ran_is_not_asked_for_its_flows() -> None:
 
 
 @pytest.mark.shows("L2")
+async def test_a_server_that_has_stopped_is_not_asked_for_its_flows() -> None:
+    server = bank()
+    async with by_hand(server) as rounds:
+        await rounds.call("link", {"flow": "stopped"})
+    with pytest.raises(CompletionRefused):
+        await complete("stopped", person=server.people["stopped"])  # type: ignore[attr-defined]
+
+
+@pytest.mark.shows("L2")
 async def test_a_flow_is_finished_through_a_store_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     server = bank(store=path)

@@ -192,7 +192,8 @@ class Flows:
                 del self._waiting[elicitation_id]
 
     async def close(self) -> None:
-        """Stop looking for flows that other processes finish."""
+        """The server has stopped: its flows are finished by nobody here any more."""
+        self._loop = None
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])
