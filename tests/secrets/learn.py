@@ -7,6 +7,7 @@ one set, learn from `examples` of the others.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import random
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
 from tests.secrets.hostile import HELD_OUT, Asked, Half, calls
-from tests.secrets.labelled import long_sentences, open_examples, own_forms, own_phrases, sentences
+from tests.secrets.labelled import DATA, long_sentences, open_examples, own_forms, own_phrases, sentences
 
 from handraise.forms import Field, Text
 from handraise.secrets import weighing
@@ -173,8 +174,28 @@ def written(weights: Weights) -> str:
     return json.dumps(weights._asdict(), ensure_ascii=False, indent=0) + "\n"
 
 
+def fingerprint() -> str:
+    """A digest of what the weights are made from, and of the weights."""
+    kept = Path(weighing.__file__).parent
+    made_from = [
+        Path(__file__),
+        kept / "lexicon.json",
+        *sorted(DATA.rglob("*.txt")),
+        *sorted(DATA.rglob("*.json")),
+    ]
+    digest = hashlib.sha256()
+    for path in [*made_from, kept / weighing.WEIGHTS]:
+        digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+FINGERPRINT: Final = DATA / "weights.sha256"
+"""The digest when the weights were last learned."""
+
+
 if __name__ == "__main__":
     known = [*examples(), *own_examples()]
     (Path(weighing.__file__).parent / weighing.WEIGHTS).write_text(
         written(weights_of(*learned(known))), "utf-8"
     )
+    FINGERPRINT.write_text(f"{fingerprint()}\n", "utf-8")

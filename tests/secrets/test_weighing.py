@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 
 import pytest
-from tests.secrets.learn import examples, learned, own_examples, weights_of
+from tests.secrets.learn import FINGERPRINT, examples, fingerprint, learned, own_examples, weights_of
 
 import handraise.secrets
 from handraise.forms import Flag, Form, Text
@@ -57,7 +57,11 @@ def test_harmless_words_weigh_little() -> None:
     assert weigh([question]).total < 0 < SUSPICIOUS
 
 
-@pytest.mark.slow
+def test_the_weights_were_learned_after_the_last_change_of_what_they_are_made_from() -> None:
+    assert FINGERPRINT.read_text("utf-8").strip() == fingerprint(), "run: make lexicons"
+
+
+@pytest.mark.soak
 def test_the_weights_are_those_of_the_labelled_sets() -> None:
     kept = Weights(**json.loads(files(handraise.secrets).joinpath(WEIGHTS).read_text("utf-8")))
     anew = weights_of(*learned([*examples(), *own_examples()]))
