@@ -46,6 +46,11 @@ class Dialog:
     """Whether it asks its servers for their tools only after the first prompt."""
     left_out: Sequence[str] = ()
     """Scenarios that its dialog cannot end."""
+    waits: Act | None = None
+    """A dialog that waits until a link is finished, and the keys that leave it.
+
+    After a slow start a client speaks an older revision, and shows it also when the server does not wait for the link.
+    """
 
     def sit(self, launch: Launch, environment: dict[str, str], folder: Path, model: StandIn) -> str:
         """Use the client until the model has finished; its last screen."""
@@ -62,7 +67,7 @@ class Dialog:
                     return "\n".join(client.screen())
                 for step in model.script:
                     for needle, keys in self.acts.get(step.effect, ()):
-                        _wait(partial(_shows_or_over, client, needle, model, step), 30)
+                        _wait(partial(self._shows_or_over, client, needle, model, step), 30)
                         if _over(model, step):
                             break
                         time.sleep(READING)
@@ -70,9 +75,11 @@ class Dialog:
                 _wait(model.finished.is_set, 40)
             return "\n".join(client.screen())
 
-
-def _shows_or_over(client: Pane, needle: str, model: StandIn, step: Step) -> bool:
-    return needle in "\n".join(client.screen()) or _over(model, step)
+    def _shows_or_over(self, client: Pane, needle: str, model: StandIn, step: Step) -> bool:
+        screen = "\n".join(client.screen())
+        if self.waits is not None and self.waits[0] in screen:
+            _press(client, self.waits[1])
+        return needle in screen or _over(model, step)
 
 
 def _over(model: StandIn, step: Step) -> bool:
@@ -170,6 +177,7 @@ DIALOGS: dict[str, Dialog] = {
             "briefly nobody": [("Delete the folder “nobody” now?", (_TOO_LATE, "Space", "Down", "Enter"))],
         },
         "for agents",
+        waits=("Skip confirmation", ("Right", "Enter")),
     ),
     "codex": Dialog(
         _codex,
