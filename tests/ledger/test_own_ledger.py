@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from handraise.ledger.own_ledger import (
     CheckpointCommand,
@@ -14,6 +17,7 @@ from handraise.ledger.own_ledger import (
     ledger_place,
     own_ledger,
     policy_version,
+    send_copies,
 )
 from handraise.policy import Settings
 from handraise.policy.settings import LedgerSettings
@@ -48,6 +52,25 @@ def test_checkpoints_go_where_the_configuration_says() -> None:
         CheckpointCommand(("/bin/mail", "auditor")),
     )
     assert checkpoint_copies(Settings()) == ()
+
+
+async def test_a_command_that_does_not_end_in_time_is_ended_and_told_as_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    command = CheckpointCommand(("/bin/sh", "-c", f"echo $$ > {told}; exec sleep 600"))
+    sending = asyncio.ensure_future(command.send("note"))
+    await until(lambda: told.exists() and told.read_text().endswith("\n"))
+    number = int(told.read_text())
+    os.kill(number, 0)
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+    monkeypatch.setattr("handraise.ledger.own_ledger._TIMEOUT", 0)
+    (problem,) = await send_copies("note", (command,))
+    assert problem == "a checkpoint did not reach /bin/sh: TimeoutError"
 
 
 def test_the_version_of_the_policy_changes_with_its_settings() -> None:
