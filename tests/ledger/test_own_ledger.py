@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import gc
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.waiting import until
 
 from handraise.ledger.own_ledger import (
     CheckpointCommand,
@@ -54,23 +53,14 @@ def test_checkpoints_go_where_the_configuration_says() -> None:
     assert checkpoint_copies(Settings()) == ()
 
 
-async def test_a_command_that_does_not_end_in_time_is_ended_and_told_as_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_command_that_does_not_end_in_time_is_ended_and_told_as_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = tmp_path / "told"
-    command = CheckpointCommand(("/bin/sh", "-c", f"echo $$ > {told}; exec sleep 600"))
-    sending = asyncio.ensure_future(command.send("note"))
-    await until(lambda: told.exists() and told.read_text().endswith("\n"))
-    number = int(told.read_text())
-    os.kill(number, 0)
-    sending.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await sending
-    with pytest.raises(ProcessLookupError):
-        os.kill(number, 0)
     monkeypatch.setattr("handraise.ledger.own_ledger._TIMEOUT", 0)
-    (problem,) = await send_copies("note", (command,))
-    assert problem == "a checkpoint did not reach /bin/sh: TimeoutError"
+    for _ in range(3):
+        problems = asyncio.run(send_copies("note", (CheckpointCommand(("/bin/sleep", "60")),)))
+        assert problems == ["a checkpoint did not reach /bin/sleep: TimeoutError"]
+    gc.collect()  # a process that still ran when its loop was closed would complain now
 
 
 def test_the_version_of_the_policy_changes_with_its_settings() -> None:
