@@ -8,7 +8,15 @@ from handraise.calls.ledger_tables import content_digest, dump_digests
 
 
 def test_contents_that_differ_anywhere_have_different_digests() -> None:
-    rows = [(b"", None), (b"", b""), (b"k", None), (b"k", b""), (b"k", b"x"), (b"kx", None), (b"k\x01x", None)]
+    rows = [
+        (b"", None),
+        (b"", b""),
+        (b"k", None),
+        (b"k", b""),
+        (b"k", b"x"),
+        (b"kx", None),
+        (b"k\x01x", None),
+    ]
     for one, other in combinations(rows, 2):
         assert content_digest(*one) != content_digest(*other)
     assert content_digest(b"k", b"x") == content_digest(b"k", b"x")

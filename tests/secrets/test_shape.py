@@ -6,7 +6,7 @@ import pytest
 
 from handraise.forms import Choice, Flag, Form, Integer, Text
 from handraise.secrets import judge_form
-from handraise.secrets.shape import quoted_in
+from handraise.secrets.shape import digits_of, quoted_in, shown_kind
 
 
 def found(message: str, *fields: Text | Integer | Choice | Flag) -> set[tuple[str, bool]]:
@@ -38,6 +38,61 @@ DIGITS = [str(digit) for digit in range(10)]
 )
 def test_a_secret_is_found_by_the_shape_of_its_field(message: str, field: Text, kind: str) -> None:
     assert found(message, field) == {(kind, False)}
+
+
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("pattern", "role", "kind"),
+    [
+        (r"^-----BEGIN [A-Z ]*PRIVATE KEY-----", "", "private_key"),
+        (r"^\d{8,10}:[\w-]{35}$", "", "token"),
+        (r"^[0-9]{8,10}:AA[\w-]{33}$", "", "token"),
+        (r"^(\w+ ){11}\w+$", "", "seed_phrase"),
+        (r"^[5KL][1-9A-HJ-NP-Za-km-z]{50,51}$", "", "private_key"),
+        (r"^[0-9a-fA-F]{64}$", "wallet", "private_key"),
+        (r"^[0-9a-fA-F]{64}$", "key", "private_key"),
+        (r"^[0-9a-fA-F]{64}$", "", None),
+        (r"^\d{3}-\d{2}-\d{4}$", "", "national_id"),
+        (r"^[A-Za-z0-9+/]{43}=$", "", "private_key"),
+        (r"^(\d{6}-){7}\d{6}$", "", "private_key"),
+        (r"^[\w-]+\.[\w-]+\.[\w-]+$", "", "token?"),
+        (r"^4\d{15}$", "", "card_number"),
+        (r"^postgres://\S+:\S+@\S+$", "", "connection_string"),
+        (r"^https://\S+$", "", None),
+        (r"^ghp_\w{36}$", "", "token"),
+        (r"^[A-Za-z0-9/+=]{40}$", "provider", "api_key"),
+        (r"^[A-Za-z0-9/+=]{40}$", "", "api_key?"),
+        (r"^[a-f0-9]{40}$", "provider", None),
+    ],
+)
+def test_a_pattern_tells_the_kind_and_whether_it_may_be_something_else(
+    pattern: str, role: str, kind: str | None
+) -> None:
+    hint = shown_kind(Text("v", pattern=pattern), {role}, generic=True)
+    assert (None if hint is None else hint.kind + "?" * hint.doubtful) == kind
+    assert hint is None or hint.because == f"the pattern {pattern[:40]}"
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "digits"),
+    [
+        (1, 9, (1, 1)),
+        (1, 999, (1, 3)),
+        (1000, 9999, (4, 4)),
+        (100_000, 999_999, (6, 6)),
+        (0, 9, None),
+        (-1, 9, None),
+        (-10, 99, None),
+        (2000, 9999, None),
+        (1000, 8999, None),
+        (1000, None, None),
+        (None, 9999, None),
+    ],
+)
+def test_a_number_has_as_many_digits_as_its_limits_say(
+    least: int | None, most: int | None, digits: tuple[int, int] | None
+) -> None:
+    assert digits_of(Integer("v", minimum=least, maximum=most), frozenset()) == digits
 
 
 def test_a_shape_without_context_raises_no_alarm() -> None:

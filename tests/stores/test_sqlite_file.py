@@ -124,6 +124,34 @@ async def test_who_finds_the_file_locked_waits_also_after_the_log_was_emptied(
     assert await file.one("PRAGMA busy_timeout") == patience
 
 
+async def test_a_writer_who_comes_in_between_keeps_the_file_from_being_purged_until_it_is_done(
+    file: SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.stores.sqlite_file._PATIENCE", 0)
+    await add(file, "written")
+    with closing(sqlite3.connect(file.path, check_same_thread=False, isolation_level=None)) as other:
+
+        def come_in_between(statement: str) -> None:
+            if statement == "VACUUM":
+                other.execute("BEGIN IMMEDIATE")
+
+        await file.read(lambda db, _: db.set_trace_callback(come_in_between))
+        left = await file.purge()
+        assert left is not None
+        assert (left.why, left.again) == ("another connection reads them", True)
+        await file.read(lambda db, _: db.set_trace_callback(None))
+        other.execute("COMMIT")
+    assert await file.purge() is None
+    assert await names(file) == {"written"}
+
+
+async def test_a_file_that_cannot_be_purged_for_another_reason_is_an_error(file: SqliteFile) -> None:
+    await add(file, "written")
+    await file.all("PRAGMA query_only = ON")
+    with pytest.raises(StoreError, match="readonly"):
+        await file.purge()
+
+
 def test_one_file_serves_several_event_loops(tmp_path: Path) -> None:
     file = SqliteFile(tmp_path / "things.db", schemas=[TABLE], keys=[b"k" * 32])
     for at in range(3):

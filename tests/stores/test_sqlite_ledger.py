@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -49,7 +50,9 @@ async def test_the_anchor_is_at_the_head_after_every_write(store: SqliteStore, t
     assert ages == [2, 3, 4, 5, 6]
 
 
-async def test_a_write_that_fails_leaves_the_anchor_where_it_was(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_write_that_fails_leaves_the_anchor_where_it_was_and_those_beside_it_alone(
+    store: SqliteStore, tmp_path: Path
+) -> None:
     tables, anchor = keyed(store), AnchorFile(tmp_path / "store.db")
 
     def fail(db: sqlite3.Connection, sealer: Sealer) -> None:
@@ -57,9 +60,9 @@ async def test_a_write_that_fails_leaves_the_anchor_where_it_was(store: SqliteSt
         raise ZeroDivisionError
 
     for size, token in enumerate(("hr1.first", "hr1.second")):
-        with pytest.raises(ZeroDivisionError):
-            await store.database.write(fail)
-        await store.open_round(a_round(token, call_id=token))
+        beside = store.open_round(a_round(token, call_id=token))
+        done = await asyncio.gather(store.database.write(fail), beside, return_exceptions=True)
+        assert [type(each) for each in done] == [ZeroDivisionError, type(None)]
         found = anchor.read()
         assert found == anchor_of(await tables.place(1000))
         assert found.size == size
