@@ -73,6 +73,47 @@ def test_a_pattern_tells_the_kind_and_whether_it_may_be_something_else(
     assert hint is None or hint.because == f"the pattern {pattern[:40]}"
 
 
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("field", "named", "generic"),
+    [
+        (Text("v", title="What is it?"), None, None),
+        (Text("v", title="🔑"), "password?", "password?"),
+        (Text("v", title="🔒\ufe0f "), "password?", "password?"),
+        (Text("v", title="🔒 Room"), None, "password?"),
+        (Text("v", title="🔑🔒🔐🗝 Room"), None, "password?"),
+        (Text("v", title="••••••••"), "password", "password"),
+        (Text("v", title="8 to 64 characters"), "password?", "password?"),
+        (Text("v", description="At least 8 characters"), None, "password?"),
+        (Text("v", description="Some characters"), None, None),
+        (Text("v", title="word1 word2 … word12"), "seed_phrase", "seed_phrase"),
+        (Text("v", description="abandon ability able ..."), "seed_phrase", "seed_phrase"),
+        (Text("v", description="coffee and tea ..."), None, None),
+        (Text("v", title="XXXX-XXXX-XXXX-XXXX MM/YY"), "card_number", "card_number"),
+        (Text("v", title="XXXX-XXXX-XXXX-XXXX of a part"), None, None),
+        (Text("v", description="e.g. 4111 1111 1111 1111"), "card_number", "card_number"),
+        (Text("v", description="e.g. hunter2"), None, "password"),
+        (Text("v", description="e.g. Xy7$kQz9"), None, "password?"),
+        (Text("v", description="e.g. Xykqz-99"), None, None),
+        (Text("v", default="hunter2"), None, "password?"),
+        (Text("v", default="postgres://app:@db/x"), "connection_string", "connection_string"),
+        (Text("v", default="https://example.com:8080/"), None, None),
+    ],
+)
+def test_an_example_tells_most_beside_a_label_that_names_nothing(
+    field: Text, named: str | None, generic: str | None
+) -> None:
+    for is_generic, kind in {False: named, True: generic}.items():
+        hint = shown_kind(field, frozenset(), is_generic)
+        assert (None if hint is None else hint.kind + "?" * hint.doubtful) == kind
+
+
+def test_a_lock_is_no_doubt_where_somebody_signs_in() -> None:
+    hint = shown_kind(Text("v", title="🔑"), {"signing in"}, generic=False)
+    assert hint is not None
+    assert (hint.kind, hint.doubtful, hint.because) == ("password", False, "the sign 🔑")
+
+
 @pytest.mark.parametrize(
     ("least", "most", "digits"),
     [
@@ -93,6 +134,38 @@ def test_a_number_has_as_many_digits_as_its_limits_say(
     least: int | None, most: int | None, digits: tuple[int, int] | None
 ) -> None:
     assert digits_of(Integer("v", minimum=least, maximum=most), frozenset()) == digits
+
+
+@pytest.mark.parametrize(
+    ("field", "digits"),
+    [
+        (Text("v"), None),
+        (Text("v", title="123 or 1234"), (3, 4)),
+        (Text("v", description="e.g. 123"), (3, 3)),
+        (Text("v", title="4111111111111111"), (16, 16)),
+        (Text("v", title="Digits 5 to 8"), (4, 4)),
+        (Text("v", title="XXXX XXXX XXXX XXXX"), (16, 16)),
+        (Text("v", description="_ _ _ _"), (4, 4)),
+        (Text("v", title="000 000"), (6, 6)),
+        (Text("v", pattern=r"^\d{6}$"), (6, 6)),
+        (Text("v", pattern="^[0-9]{3,4}$"), (3, 4)),
+        (Text("v", pattern=r"^\d+$"), None),
+        (Text("v", pattern=r"^\d+$", min_length=4, max_length=6), (4, 6)),
+        (Text("v", pattern=r"^(\d{4} ){3}\d{4}$"), (16, 16)),
+        (Text("v", pattern=r"^\d{3}-?\d{3}$"), (6, 6)),
+        (Text("v", pattern="^[a-z]{6}$"), None),
+        (Text("v", max_length=3), (3, 3)),
+        (Text("v", max_length=4), None),
+        (Text("v", min_length=4, max_length=7), (4, 7)),
+        (Text("v", min_length=4, max_length=8), None),
+        (Text("v", pattern="^.$", max_length=3), None),
+    ],
+)
+def test_a_text_has_as_many_digits_as_its_labels_pattern_or_length_say(
+    field: Text, digits: tuple[int, int] | None
+) -> None:
+    assert digits_of(field, frozenset()) == digits
+    assert digits_of(field, {"four"}) == (4, 4), "what its words say comes first"
 
 
 def test_a_shape_without_context_raises_no_alarm() -> None:

@@ -397,5 +397,6 @@ def test_content_is_an_answer_only_when_a_form_was_accepted(
 
 def test_what_is_no_answer_decides_nothing() -> None:
     trail = Trail("q_1", ABOUT, None, clock=lambda: 1.0)
-    for raw in (None, "accept", [], {}, {"action": None}, {"action": "yes"}):
+    unread: tuple[Any, ...] = (None, "accept", [], {}, {"action": None}, {"action": "yes"})
+    for raw in unread:
         assert decision_of(trail, raw) == []
