@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handraise import Accepted, Cancelled, Declined, Fallback
-from handraise.errors import UsageError
+from handraise.errors import Stopped, UsageError
 from handraise.ledger.events import Principal
 from handraise.questions import Person, with_reasons
 
@@ -32,6 +32,17 @@ def test_answers_are_compared_and_matched() -> None:
     match Accepted("tea"):
         case Accepted(what):
             assert what == "tea"
+
+
+def test_or_stop_goes_on_with_data_and_with_a_fallback_and_ends_the_call_on_a_no() -> None:
+    assert Accepted("tea").or_stop("No tea.") == "tea"
+    assert Fallback("water").or_stop("No tea.") == "water"
+    for answer in (Declined(), Declined(by="answer"), Cancelled()):
+        with pytest.raises(Stopped, match=r"^No tea\.$") as stopped:
+            answer.or_stop("No tea.")
+        assert stopped.value.action == answer.action
+        with pytest.raises(Stopped, match=r"^The person (declined|dismissed)"):
+            answer.or_stop()
 
 
 # Short texts of the characters that keys are made of, and any text at all.

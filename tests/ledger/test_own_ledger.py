@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from handraise.ledger.own_ledger import (
     ledger_place,
     own_ledger,
     policy_version,
+    send_copies,
 )
 from handraise.policy import Settings
 from handraise.policy.settings import LedgerSettings
@@ -48,6 +51,16 @@ def test_checkpoints_go_where_the_configuration_says() -> None:
         CheckpointCommand(("/bin/mail", "auditor")),
     )
     assert checkpoint_copies(Settings()) == ()
+
+
+def test_a_command_that_does_not_end_in_time_is_ended_and_told_as_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("handraise.ledger.own_ledger._TIMEOUT", 0)
+    for _ in range(3):
+        problems = asyncio.run(send_copies("note", (CheckpointCommand(("/bin/sleep", "60")),)))
+        assert problems == ["a checkpoint did not reach /bin/sleep: TimeoutError"]
+    gc.collect()  # a process that still ran when its loop was closed would complain now
 
 
 def test_the_version_of_the_policy_changes_with_its_settings() -> None:

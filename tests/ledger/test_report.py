@@ -75,9 +75,13 @@ def test_a_time_without_a_zone_is_refused() -> None:
         (None, "–"),
         (40, "0.0 s"),
         (9_400, "9.4 s"),
+        (10_000, "10 s"),
         (46_000, "46 s"),
+        (90_000, "2 min"),
         (600_000, "10 min"),
+        (5_400_000, "1.5 h"),
         (7_200_000, "2.0 h"),
+        (172_800_000, "2.0 days"),
     ],
 )
 def test_times_are_said_as_people_say_them(milliseconds: float | None, said: str) -> None:
@@ -86,7 +90,7 @@ def test_times_are_said_as_people_say_them(milliseconds: float | None, said: str
 
 @pytest.mark.parametrize(
     ("part", "whole", "said"),
-    [(0, 0, "–"), (0, 5, "0%"), (1, 1000, "<1%"), (999, 1000, "99%"), (5, 5, "100%")],
+    [(0, 0, "–"), (0, 5, "0%"), (1, 1000, "<1%"), (3, 4, "75%"), (999, 1000, "99%"), (5, 5, "100%")],
 )
 def test_a_share_is_never_rounded_to_none_or_all(part: int, whole: int, said: str) -> None:
     assert percent(part, whole) == said

@@ -46,6 +46,42 @@ def test_a_disguised_word_is_found(title: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "disguised",
+    [
+        r"\u0070assword",
+        r"\u{70}assword",
+        r"\x70assword",
+        "&#112;assword",
+        "&#x70;assword",
+        "pass&shy;word",
+        "pass<b>word</b>",
+        "%70%61%73%73word",
+        "[p][a][s][s][w][o][r][d]",
+        "|>assw()r|)",
+        "pass\\/\\/ord",
+        "p*ssw*rd",
+        "p••••ord",
+        "70 61 73 73 77 6f 72 64",
+        "70:61:73:73:77:6F:72:64",
+        "0x70, 0x61, 0x73, 0x73, 0x77, 0x6f, 0x72, 0x64",
+        "112 97 115 115 119 111 114 100",
+        "pass/word",
+        "p;a;s;s;w;o;r;d",
+    ],
+)
+def test_codes_for_characters_and_signs_between_letters_are_undone(disguised: str) -> None:
+    assert decoded(disguised) == "password"
+    assert decoded(f"Your {disguised}") == "Your password"
+
+
+@pytest.mark.parametrize(
+    "text", ["12 34 56 78 90 12", "AT&T", r"C:\users", "100%", "(a) or (b)", "and/or", "1 < 2", "C*"]
+)
+def test_other_codes_and_signs_stay(text: str) -> None:
+    assert decoded(text) == text
+
+
+@pytest.mark.parametrize(
     "title",
     [
         "Passford Road",

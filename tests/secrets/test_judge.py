@@ -159,6 +159,28 @@ def test_the_message_is_reported_when_no_field_can_be_named() -> None:
     assert kinds("Enter your GitHub token", Text("frobnicator")) == {None: "token"}
 
 
+@pytest.mark.shows("S3")
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ([Text("v")], [("v", False)]),
+        ([Text("v", title="Output")], [("v", False)]),
+        ([Text("v"), Text("region", title="Region")], [("v", False)]),
+        ([Text("number", title="Ticket number")], [("number", True)]),
+        ([Text("region", title="Region")], []),
+        ([Text("v", format="date")], []),
+        ([Integer("v")], []),
+    ],
+)
+def test_what_a_message_shows_is_asked_for_in_fields_that_take_any_text(
+    fields: list[Text | Integer], found: list[tuple[str, bool]]
+) -> None:
+    for message, kind in {"It begins with ghp_": "token", "What does `cat ~/.netrc` print?": "token"}.items():
+        told = judge_form(message, Form.by_hand(*fields))
+        assert [(each.field, each.doubtful) for each in told] == found
+        assert {each.kind for each in told} <= {kind}
+
+
 def test_a_message_that_asks_leaves_fields_alone_that_ask_for_something_else() -> None:
     assert not kinds("Enter your token on the next page. Where are you?", Text("city", title="City"))
 

@@ -38,6 +38,11 @@ def test_a_full_stop_ends_a_clause_and_a_comma_continues_it() -> None:
     assert found == [False, True, False, True]
 
 
+def test_a_dash_after_a_blank_ends_a_clause_and_one_within_a_word_does_not() -> None:
+    assert [clause.words for clause in clauses("Reset - new password")] == [("reset",), ("new", "password")]
+    assert [clause.words for clause in clauses("Reset-new password")] == [("reset", "new", "password")]
+
+
 def test_an_abbreviation_is_not_the_end_of_a_clause() -> None:
     assert len(list(clauses("Nr. karty"))) == 1
     assert len(list(clauses("Card No. please"))) == 1

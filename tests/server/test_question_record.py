@@ -8,7 +8,7 @@ import os
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp.server.mcpserver import MCPServer
@@ -381,3 +381,22 @@ async def test_who_opens_the_page_of_another_person_is_in_the_ledger(tmp_path: P
 def test_only_an_accept_waits_for_what_becomes_of_the_call(action: str, open_: bool) -> None:
     trail = Trail("q_1", ABOUT, None, clock=lambda: 1.0, until="used")
     assert [record.open for record in decision_of(trail, {"action": action})] == [open_]
+
+
+@pytest.mark.shows("G3")
+@pytest.mark.parametrize("mode", ["form", "url"])
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+def test_content_is_an_answer_only_when_a_form_was_accepted(
+    action: str, mode: Literal["form", "url"]
+) -> None:
+    """A client may send what somebody had typed before they declined."""
+    trail = Trail("q_1", dataclasses.replace(ABOUT, mode=mode), None, clock=lambda: 1.0, keeping="all")
+    decided = decision_of(trail, {"action": action, "content": {"answer": "Ada"}})[0]
+    assert bool(decided.kept) is (b"answer" in decided.body) is (action == "accept" and mode == "form")
+
+
+def test_what_is_no_answer_decides_nothing() -> None:
+    trail = Trail("q_1", ABOUT, None, clock=lambda: 1.0)
+    unread: tuple[Any, ...] = (None, "accept", [], {}, {"action": None}, {"action": "yes"})
+    for raw in unread:
+        assert decision_of(trail, raw) == []

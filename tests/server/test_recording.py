@@ -202,7 +202,10 @@ async def test_an_answer_that_cannot_be_recorded_does_not_reach_the_body(
 
     @made.tool()
     async def greet() -> str:
-        given.append(await ask.text("Who are you?"))
+        try:
+            given.append(await ask.text("Who are you?"))
+        finally:
+            await refuse(handraise, False)
         return "Hello"
 
     async with host(made, revision, [Line("accept", {"answer": "Ada"})]) as here:
@@ -217,6 +220,9 @@ async def test_an_answer_that_cannot_be_recorded_does_not_reach_the_body(
             assert (await here.client.call_tool("greet")).is_error
         await refuse(handraise, False)
     assert given == []
+    assert handraise._ledger is not None
+    kinds = [event.kind for event in await events_of(handraise._ledger)]
+    assert "used" not in kinds, "no call used what it did not get"
 
 
 @pytest.mark.shows("G1", "O2")

@@ -6,7 +6,8 @@ import asyncio
 import gc
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -102,6 +103,53 @@ async def test_work_that_nobody_waits_for_any_more_harms_nobody(file: SqliteFile
     done = await asyncio.gather(*work, return_exceptions=True)
     assert done[1::2] == [str(at) for at in range(1, 20, 2)]
     assert await names(file) >= set(done[1::2])
+
+
+@pytest.mark.parametrize("empty", [SqliteFile.flush, SqliteFile.purge])
+async def test_who_finds_the_file_locked_waits_also_after_the_log_was_emptied(
+    file: SqliteFile, empty: Callable[[SqliteFile], Awaitable[object]]
+) -> None:
+    patience = await file.one("PRAGMA busy_timeout")
+    assert patience is not None
+    assert patience[0] >= 1000
+    await add(file, "written")
+    with closing(sqlite3.connect(file.path)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM things").fetchall()
+        await file.flush()
+        assert file.path.with_name("things.db-wal").stat().st_size, "somebody else still reads it"
+        assert await file.one("PRAGMA busy_timeout") == patience
+    await empty(file)
+    assert file.path.with_name("things.db-wal").stat().st_size == 0
+    assert await file.one("PRAGMA busy_timeout") == patience
+
+
+async def test_a_writer_who_comes_in_between_keeps_the_file_from_being_purged_until_it_is_done(
+    file: SqliteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handraise.stores.sqlite_file._PATIENCE", 0)
+    await add(file, "written")
+    with closing(sqlite3.connect(file.path, check_same_thread=False, isolation_level=None)) as other:
+
+        def come_in_between(statement: str) -> None:
+            if statement == "VACUUM":
+                other.execute("BEGIN IMMEDIATE")
+
+        await file.read(lambda db, _: db.set_trace_callback(come_in_between))
+        left = await file.purge()
+        assert left is not None
+        assert (left.why, left.again) == ("another connection reads them", True)
+        await file.read(lambda db, _: db.set_trace_callback(None))
+        other.execute("COMMIT")
+    assert await file.purge() is None
+    assert await names(file) == {"written"}
+
+
+async def test_a_file_that_cannot_be_purged_for_another_reason_is_an_error(file: SqliteFile) -> None:
+    await add(file, "written")
+    await file.all("PRAGMA query_only = ON")
+    with pytest.raises(StoreError, match="readonly"):
+        await file.purge()
 
 
 def test_one_file_serves_several_event_loops(tmp_path: Path) -> None:

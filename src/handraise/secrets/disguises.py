@@ -91,7 +91,7 @@ def _tapped(found: re.Match[str]) -> str:
 
 def _spelled_in_numbers(found: re.Match[str]) -> str:
     """The letters that codes stand for: "70 61 73 73", "112 97 115 115"."""
-    codes = re.findall(r"[0-9A-Fa-f]+", found[0])
+    codes = re.findall(r"(?:0x)?([0-9A-Fa-f]{2,3})", found[0])
     for base in (16, 10):
         if all(base == 16 or code.isdigit() for code in codes):
             text = "".join(chr(int(code, base)) for code in codes)

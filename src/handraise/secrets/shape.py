@@ -77,7 +77,7 @@ _WIF: Final = r"\[5KL\]|1-9A-HJ-NP-Za-km-z\]\{5[0-2]"
 _FORTY: Final = r"\[(?=[^\]]*/)(?=[^\]]*\+)[^\]]{8,20}\]\{40\}"
 _SOCIAL: Final = r"(?:\\d|\[0-9\])\{3\}-?(?:\\d|\[0-9\])\{2\}-?(?:\\d|\[0-9\])\{4\}"
 _CURVE_KEY: Final = r"\[[^\]]*\+/[^\]]*\]\{43\}="
-_NUMBER_AND_COLON: Final = r"(?:\\d|\[0-9\])\{8,10\}:(?:AA)?"
+_NUMBER_AND_COLON: Final = r"(?:\\d|\[0-9\])\{8,10\}:"
 _SIX_TIMES_EIGHT: Final = r"\{6\}-\)\{7\}"
 _THREE_PARTS: Final = r"\^?(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])\+(?:\\\.(?:\[A-Za-z0-9[_-]*\]|\[\\w-\])[+*]){2}\$?"
 _NUMBERED_WORDS: Final = r"(?i)\bword ?1\b.*\bword ?(?:12|24)\b"
@@ -142,7 +142,7 @@ def digits_of(field: Carrier, roles: Set[str]) -> tuple[int, int] | None:
         if field.minimum is None or field.maximum is None:
             return None
         low, high = int(field.minimum), int(field.maximum)
-        full = low > 0 and str(low).strip("0") == "1" and set(str(high)) == {"9"}
+        full = str(low).strip("0") == "1" and set(str(high)) == {"9"}
         return (len(str(low)), len(str(high))) if full else None
     if found := compiled(_DIGITS_SHOWN).fullmatch(field.description or field.title or ""):
         return len(found[1]), len(found[2] or found[1])

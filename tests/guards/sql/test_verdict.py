@@ -155,6 +155,14 @@ def test_a_table_of_the_plan_that_the_text_does_not_reach_is_told(tables: Any, u
             ],
         ),
         (
+            {"kinds": ("definition",), "actions": (SqlAction("definition", "CREATE TABLE", "kept"), DELETE)},
+            [
+                "It changes data: DELETE FROM people.",
+                "It changes tables, views or rights: CREATE TABLE kept.",
+                "It goes through about 10 rows; you are asked above 1,000.",
+            ],
+        ),
+        (
             {"columns": (EMAIL, ("people.a\nb", ("x", "y")), ("people.c", ()))},
             [
                 "It reaches personal data: people.email (contact), people.a⟨U+000A⟩b (x, y), people.c.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import warnings
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
@@ -21,7 +22,10 @@ from handraise.errors import OutsideBoundary, SetupError, UsageError, sentence
 from handraise.revisions import Revision
 from handraise.server import Boundary
 from handraise.server.boundary import Handle
+from handraise.server.boundary.rootset import RootFolder, RootPath
 from handraise.urls import dump_file_uri
+
+PLACE = RootPath(RootFolder(("notes",), ("notes",)), ("a.md",))
 
 
 class Roots:
@@ -474,3 +478,25 @@ async def test_a_body_that_is_replayed_has_the_roots_that_it_was_told_before(
         state, given = asked["requestState"], accepted(asked, answer=True)
         result = await there.call("tidy", {}, state=state, responses=given)
     assert result["content"][0]["text"] == f"True {notes}"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [Handle.read, lambda file: file.read(1), lambda file: file.write(b"x"), lambda file: file.seek(0)],
+    ids=["read all", "read", "write", "seek"],
+)
+async def test_a_file_that_somebody_closes_while_it_is_checked_is_not_used_any_more(
+    notes: Path, use: Callable[[Handle], Awaitable[object]]
+) -> None:
+    checked: list[RootPath] = []
+
+    async def close(place: RootPath) -> None:
+        checked.append(place)
+        await file.aclose()
+
+    file = Handle(os.open(notes / "a.md", os.O_RDWR), PLACE, close)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="the file is closed"):
+            await use(file)
+    assert (checked, file.closed) == ([PLACE], True), "a closed one is not even checked"
+    assert (notes / "a.md").read_text() == "Notes a"

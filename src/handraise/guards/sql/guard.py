@@ -140,8 +140,8 @@ def reasons(verdict: SqlVerdict) -> Iterator[str]:
     if len(effects.kinds) > 1:
         yield f"It has {len(effects.kinds)} statements."
     for kind, sentence in _KINDS.items():
-        if kind in effects.kinds or any(action.kind == kind for action in effects.actions):
-            yield f"{sentence}: {_changes(effects.actions, kind)}."
+        if changes := _changes(effects.actions, kind):
+            yield f"{sentence}: {changes}."
     if read := [for_line(each.name, limit=80) for each in effects.actions if each.kind == "read"]:
         yield f"It reads: {_listed(read)}."
     if effects.columns:
