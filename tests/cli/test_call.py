@@ -34,7 +34,9 @@ def test_tools_are_listed_with_what_they_are_for(handraise: Handraise) -> None:
     assert listed.returncode == 0
     assert "quiet          Never asks." in listed.stdout
     assert handraise("call", *KITCHEN).stdout == listed.stdout
-    assert any(tool["name"] == "quiet" for tool in json.loads(handraise("tools", "--json", *KITCHEN).stdout))
+    as_json = handraise("tools", "--json", *KITCHEN)
+    assert as_json.returncode == 0
+    assert any(tool["name"] == "quiet" for tool in json.loads(as_json.stdout))
 
 
 def test_output_that_nobody_reads_any_more_is_not_blamed_on_the_server() -> None:
@@ -59,7 +61,9 @@ def test_a_tool_is_called_and_what_it_asks_is_answered(
     words = ["call", "chain", '{"run": "cli", "length": 2}', "--desk", answers, "--revision", revision]
     called = handraise(*words, *KITCHEN)
     assert (called.returncode, called.stdout) == (0, "hm, hm\n")
-    result = json.loads(handraise(*words, "--json", *KITCHEN).stdout)
+    as_json = handraise(*words, "--json", *KITCHEN)
+    result = json.loads(as_json.stdout)
+    assert as_json.returncode == 0
     assert result["content"][0]["text"] == "hm, hm"
 
 
