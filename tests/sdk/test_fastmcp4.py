@@ -158,7 +158,7 @@ async def test_what_a_mounted_component_says_beside_its_result_reaches_the_clien
         )
 
     server.mount(child, "in")
-    person = Person(*(accept(answer=each) for each in ("large", "Ada", "Buy tea.")))
+    person = Person(*(accept(answer=each) for each in ("large", "Ada", "Buy tea.")), DECLINE)
     async with connect(target_of(server), revision, person) as client:
         called = await client.call_tool("in_order")
         assert (text_of(called), called.structured_content) == ("tea, large", {"size": "large"})
@@ -173,5 +173,8 @@ async def test_what_a_mounted_component_says_beside_its_result_reaches_the_clien
         for result in (called, prompt, read):
             said = {key: value for key, value in (result.meta or {}).items() if "modelcontext" not in key}
             assert said == (meta or {})
-            if revision.modern:
+        stopped = await client.call_tool("in_order")
+        assert text_of(stopped) == "The person declined."
+        if revision.modern:
+            for result in (called, prompt, read, stopped):
                 assert (result.meta or {})[SERVER_INFO_META_KEY]["name"] == "outside"
