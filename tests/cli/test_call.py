@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -11,8 +12,12 @@ from typing import Any
 import pytest
 import typer
 from tests.cli.conftest import Handraise
+from tests.desks.questions import form_question
+from tests.waiting import until
 
+from handraise.cli.call import StatusOutput
 from handraise.cli.common import chosen_server
+from handraise.desks import Queue
 
 KITCHEN = ["--", "python", "tests/server/kitchen.py", "stdio"]
 
@@ -34,7 +39,9 @@ def test_tools_are_listed_with_what_they_are_for(handraise: Handraise) -> None:
     assert listed.returncode == 0
     assert "quiet          Never asks." in listed.stdout
     assert handraise("call", *KITCHEN).stdout == listed.stdout
-    assert any(tool["name"] == "quiet" for tool in json.loads(handraise("tools", "--json", *KITCHEN).stdout))
+    as_json = handraise("tools", "--json", *KITCHEN)
+    assert as_json.returncode == 0
+    assert any(tool["name"] == "quiet" for tool in json.loads(as_json.stdout))
 
 
 def test_output_that_nobody_reads_any_more_is_not_blamed_on_the_server() -> None:
@@ -59,7 +66,9 @@ def test_a_tool_is_called_and_what_it_asks_is_answered(
     words = ["call", "chain", '{"run": "cli", "length": 2}', "--desk", answers, "--revision", revision]
     called = handraise(*words, *KITCHEN)
     assert (called.returncode, called.stdout) == (0, "hm, hm\n")
-    result = json.loads(handraise(*words, "--json", *KITCHEN).stdout)
+    as_json = handraise(*words, "--json", *KITCHEN)
+    result = json.loads(as_json.stdout)
+    assert as_json.returncode == 0
     assert result["content"][0]["text"] == "hm, hm"
 
 
@@ -196,3 +205,26 @@ def test_a_server_without_a_name_is_called_after_its_program(command: tuple[str,
 def test_a_server_is_named_once() -> None:
     with pytest.raises(typer.BadParameter):
         chosen_server((), None, None)
+
+
+@pytest.mark.parametrize("full_screen", [False, True], ids=["beside the desk", "below the desk"])
+async def test_a_trace_and_progress_do_not_write_over_a_desk_that_uses_the_whole_screen(
+    capsys: pytest.CaptureFixture[str], full_screen: bool
+) -> None:
+    queue = Queue()
+    beside = StatusOutput(full_screen=full_screen)
+    traced, told = "\u2192 tools/list  (id 1)\n", "\u2026 1/3 half\u27e8U+0007\u27e9way\n"
+    async with beside.holding(queue):
+        await beside.progress(2, None, None)
+        assert capsys.readouterr().err == "\u2026 2\n", "no question is on the screen"
+        asked = asyncio.ensure_future(queue.put(form_question()))
+        await until(queue.waiting)
+        beside.trace(False)("to server", {"id": 1, "method": "tools/list"})
+        await beside.progress(1, 3, "half\x07way")
+        during = capsys.readouterr().err
+        asked.cancel()
+    afterwards = capsys.readouterr().err
+    if full_screen:
+        assert (during, afterwards.endswith(traced)) == ("", True)
+    else:
+        assert (during.endswith(traced + told), afterwards) == (True, "")

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -105,6 +106,22 @@ def test_it_needs_a_person_at_a_terminal(tmp_path: Path, monkeypatch: pytest.Mon
     assert CliRunner().invoke(app, ["desk", "passkey", "list"]).output.startswith("You have no passkey.")
     removed = CliRunner().invoke(app, ["desk", "passkey", "remove", "phone"])
     assert (removed.exit_code, "you have none" in removed.output) == (2, True)
+
+
+@pytest.mark.slow
+async def test_it_says_how_long_it_waits_and_changes_nothing_when_it_is_stopped(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    async with terminal(home, "add") as screen:
+        await screen.says(
+            r"Open this page in a browser on this computer:\s+http://localhost:\d+/sign-in/[\w-]+"
+        )
+        await screen.says(r"Waiting for \d+ minutes; Ctrl\+C stops\.")
+        assert screen.process is not None
+        screen.process.send_signal(signal.SIGINT)
+        await screen.says(r"Nothing was changed\.")
+        assert await screen.ends() == 1
+    assert not (tmp_path / "data/handraise/passkeys.json").exists()
 
 
 @pytest.mark.stranger

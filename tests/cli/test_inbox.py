@@ -28,7 +28,9 @@ def test_without_a_gateway_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_it_can_stay_at_a_terminal_where_nothing_waits_yet(home: dict[str, str]) -> None:
-    shown = at_a_terminal([*HANDRAISE, "inbox", "--terminal", "--all"], home, [("Questions appear", "\x03")])
+    shown = at_a_terminal(
+        [*HANDRAISE, "inbox", "--terminal", "--all"], home, [("Questions appear", "\x03")], 0
+    )
     assert "Traceback" not in shown
 
 
@@ -61,13 +63,13 @@ def test_a_person_answers_in_the_terminal_and_the_model_cannot(home: dict[str, s
             f'script -qec "{inbox}" /dev/null'
         )
 
-        at_a_terminal([*HANDRAISE, "inbox", "--terminal"], home, [("Answer:", "\x04")])
+        at_a_terminal([*HANDRAISE, "inbox", "--terminal"], home, [("Answer:", "\x04")], 0)
         assert '"waiting": 1' in side.shell(
             inbox.replace("--terminal", "--json")
         )  # closing it decides nothing
 
         typed = [("Answer:", "roadmap"), ("Write send", "send"), ("Answer:", "short"), ("Write send", "send")]
-        shown = at_a_terminal([*HANDRAISE, "inbox"], home, typed)
+        shown = at_a_terminal([*HANDRAISE, "inbox"], home, typed, 0)
         assert "No browser can be opened here" in shown
         assert "http" not in shown
         assert shown.count("my notes has your answer.") == 2

@@ -284,6 +284,25 @@ def test_a_ledger_in_a_folder_that_cannot_be_written_to_is_read_and_verified(pat
         assert sorted(kept.iterdir()) == before
 
 
+@pytest.mark.shows("G4")
+def test_a_checkpoint_goes_where_the_policy_says_and_what_fails_is_told(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, copy = tmp_path / "handraise.toml", tmp_path / "elsewhere" / "checkpoints.txt"
+    config.write_text(f'[ledger]\ncheckpoint_file = "{copy}"\n')
+    monkeypatch.setenv("HANDRAISE_CONFIG", str(config))
+    made = handraise("checkpoint")
+    assert (made.exit_code, made.stderr) == (0, "")
+    assert copy.read_text().rstrip() == made.stdout.rstrip()
+    copy.unlink()
+    copy.mkdir()
+    failed = handraise("checkpoint")
+    assert failed.exit_code == 1
+    assert failed.stdout, "it is there, signed, and can be kept by hand"
+    assert failed.stderr.startswith("handraise: ")
+    assert str(copy) in failed.stderr
+
+
 @pytest.mark.shows("G6", "G4")
 def test_verify_without_the_key_says_what_is_proved_and_what_to_do(path: Path, tmp_path: Path) -> None:
     note = tmp_path / "checkpoint.txt"

@@ -26,7 +26,8 @@ from handraise.desks.fill import fill, suggest
 from handraise.desks.gate import PolicyGate
 from handraise.desks.scripted import Line
 from handraise.forms import Flag, Form, Text
-from handraise.policy import Policy, PolicyRuling
+from handraise.policy import Policy, PolicyRuling, Settings
+from handraise.policy.settings import DeskSettings
 from handraise.questions import Accepted, Cancelled, Declined, FormQuestion
 from handraise.revisions import Revision
 from handraise.server.served import current_call
@@ -423,6 +424,29 @@ async def test_the_same_question_asked_twice_by_one_call_is_shown_once_and_one_a
         assert len(queue.waiting()) == 1
         queue.decide(queue.waiting()[0].id, Decision(Accepted({"name": "Ada"}), by="agent"))
     assert [decision.answer for decision in decisions] == [Accepted({"name": "Ada"})] * 2
+
+
+@pytest.mark.shows("W9b", "D6")
+async def test_each_question_that_needs_a_passkey_waits_for_one_of_its_own() -> None:
+    """The policy says that it needs one; two equal ones of one call are shown twice."""
+    queue, decisions = Queue(), []
+    gate = PolicyGate(Policy(Settings(desk=DeskSettings(passkey=("shared",)))), shared=True)
+    consent = Consent(queue, origin=NOTES, person=ADA, gate=gate)
+    CALL.set(HostCall("greet", {}))
+
+    async def asked() -> None:
+        decisions.append(await consent.ask(FormQuestion("Who are you?", Form.by_hand(Text("name")))))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(asked)
+        tasks.start_soon(asked)
+        await until(lambda: len(queue.waiting()) == 2)
+        yes, no = Decision(Accepted({"name": "Ada"}), by="agent"), Decision(Declined(), by="agent")
+        for waiting in queue.waiting():
+            assert waiting.passkey
+            assert queue.decide(waiting.id, yes) == "needs passkey"
+            assert queue.decide(waiting.id, no) == "taken"
+    assert [decision.answer for decision in decisions] == [Declined(), Declined()]
 
 
 @pytest.mark.slow

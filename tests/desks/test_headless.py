@@ -71,15 +71,24 @@ async def test_a_command_without_a_usable_answer_cancels_and_never_invents_one()
     assert "does not fit the form" in output.getvalue()
 
 
-async def test_a_question_that_is_withdrawn_stops_its_command() -> None:
-    async with headless(
-        RunHook((sys.executable, "-c", "import time; time.sleep(60)")), io.StringIO()
-    ) as queue:
-        asked = asyncio.create_task(queue.put(form_question("Who?", NAME)))
-        await asyncio.sleep(0)
-        asked.cancel()
-        await asyncio.gather(asked, return_exceptions=True)
-        assert queue.waiting() == ()
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes")
+@pytest.mark.parametrize("end", ["the question is withdrawn", "the desk ends"])
+async def test_no_command_runs_on_without_its_question_and_its_desk(tmp_path: Path, end: str) -> None:
+    alive = tmp_path / "alive"
+    os.mkfifo(alive)
+    program = (
+        f"import time; alive = open({str(alive)!r}, 'w'); alive.write('!'); alive.flush(); time.sleep(60)"
+    )
+    queue = Queue()
+    running = asyncio.create_task(HeadlessDesk(queue, python(program, 50), io.StringIO()).run())
+    asked = asyncio.create_task(queue.put(form_question("Who?", NAME)))
+    with await asyncio.to_thread(alive.open) as stream:
+        assert await asyncio.to_thread(stream.read, 1) == "!"
+        (asked if end == "the question is withdrawn" else running).cancel()
+        assert await asyncio.wait_for(asyncio.to_thread(stream.read), 10) == ""
+    asked.cancel()
+    running.cancel()
+    await asyncio.gather(asked, running, return_exceptions=True)
 
 
 @pytest.mark.shows("W9b")

@@ -86,11 +86,15 @@ def model(
 
 
 def at_a_terminal(
-    command: Sequence[str], environment: dict[str, str], typed: Sequence[tuple[str, str]] = ()
+    command: Sequence[str],
+    environment: dict[str, str],
+    typed: Sequence[tuple[str, str]] = (),
+    status: int | None = None,
 ) -> str:
     """Run a command as a person does, in a terminal of their own; what it shows.
 
     `typed`: what to wait for on the screen, and what is typed then. What came before a prompt is no part of it.
+    `status`: the exit status with which it has to end.
     """
     child, terminal = fork_at_terminal(lambda: os.execvpe(command[0], list(command), environment))
     shown, seen = "", 0
@@ -106,7 +110,8 @@ def at_a_terminal(
     except OSError:  # the terminal is gone with the command
         pass
     os.close(terminal)
-    os.waitpid(child, 0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (None, ended), f"it ended with {ended}: {shown}"
     return shown
 
 

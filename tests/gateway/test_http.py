@@ -214,3 +214,23 @@ async def test_a_parked_call_is_resumed_in_another_session_when_its_own_is_over(
                     pass
             assert text_of(told) == "deleted plans: old"
             await app.aclose()
+
+
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("2025-11-25", {"method": "notifications/initialized"}),
+        ("2025-11-25", {"method": "notifications/cancelled", "params": {"requestId": 7}}),
+        ("2025-11-25", {"id": "of nobody", "result": {}}),
+        ("2026-07-28", {"method": "notifications/cancelled", "params": {"requestId": 7}}),
+    ],
+)
+async def test_what_needs_no_answer_is_accepted_with_nothing(revision: str, message: dict[str, Any]) -> None:
+    hello = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    async with behind() as upstream, gateway_to(upstream, []) as url, httpx2.AsyncClient() as http:
+        headers = {"mcp-protocol-version": revision}
+        if revision == "2025-11-25":
+            began = await http.post(url, json=request(1, "initialize", hello).body)
+            headers["mcp-session-id"] = began.headers["mcp-session-id"]
+        told = await http.post(url, json={"jsonrpc": "2.0", **message}, headers=headers)
+        assert (told.status_code, told.content) == (202, b"")

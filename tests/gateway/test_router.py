@@ -197,12 +197,13 @@ async def test_an_unknown_name_is_nobodys(revision: Revision) -> None:
 class Rivals:
     """A client in front of two servers, all of them nothing but the messages that a test writes."""
 
-    def __init__(self, *, modern: bool, **options: Any) -> None:
-        self.bank, self.evil = WireServer(modern=modern), WireServer(modern=modern)
+    def __init__(self, *, modern: bool, behind: bool | None = None, **options: Any) -> None:
+        behind = modern if behind is None else behind
+        self.bank, self.evil = WireServer(modern=behind), WireServer(modern=behind)
         self.evil.source = Source(Upstream("evil", ("evil",)))
         links = {"bank": EraLink(self.bank), "evil": EraLink(self.evil)}
         self.router = ServerRouter(links)
-        self.client = WireClient(modern=modern, behind=modern, link=self.router, **options)
+        self.client = WireClient(modern=modern, behind=behind, link=self.router, **options)
 
     async def begin(self) -> Rivals:
         self.client.server = self.bank
@@ -469,6 +470,27 @@ async def test_the_answer_to_a_round_of_one_server_reaches_no_other_one() -> Non
     rivals.client.ask(3, "tools/call", retry)
     await moved(rivals)
     assert (await rivals.client.taken()).body["error"]["code"] == -32602
+    assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))
+
+
+async def test_a_round_from_another_process_is_asked_again_for_its_server_and_answered_to_it() -> None:
+    rivals = await Rivals(modern=False, behind=True).begin()
+    heard: list[Message] = []
+    rivals.router.on_message = heard.append  # the call is one that no client here knows
+    wanted = {"q": {"method": "elicitation/create", "params": FORM}}
+    round_ = {"inputRequests": wanted, "requestState": "s"}
+    call = {"name": "look", "arguments": {"at": 1}}
+    assert not rivals.router.reissue(request(8, "tools/call", {"name": "nobodys"}), round_)
+    assert rivals.router.reissue(request(9, "tools/call", call), round_)
+    (asked,) = heard
+    assert (asked.method, asked.about, asked.source.upstream.name) == ("elicitation/create", 9, "evil")
+    answer = {"action": "accept", "content": {"why": "so"}}
+    rivals.router.send(response(asked.id, answer))
+    came = await rivals.evil.taken("tools/call")
+    assert came.params["arguments"] == {"at": 1}
+    assert (came.params["requestState"], came.params["inputResponses"]) == ("s", {"q": answer})
+    rivals.evil.say(response(came.id, DONE))
+    assert (heard[-1].id, heard[-1].result) == (9, {"content": []})
     assert not any(each.method == "tools/call" for each in (*rivals.bank.got, *rivals.evil.got))
 
 

@@ -9,8 +9,12 @@ import pytest
 from fastmcp import Context as FastContext
 from fastmcp import FastMCP
 from fastmcp.dependencies import Depends
+from fastmcp.prompts.base import Message, PromptResult
+from fastmcp.resources.base import ResourceContent, ResourceResult
+from fastmcp.tools.base import ToolResult
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import SERVER_INFO_META_KEY
 from tests.server.peers import DECLINE, Person, accept, connect, text_of
 
 from handraise import Handraise, UrlQuestion, ask
@@ -127,3 +131,50 @@ async def test_injected_parameters_of_fastmcp_stay_what_they_were(revision: Revi
     async with connect(server._mcp_server, revision, Person(accept(answer="yes"))) as client:
         assert text_of(await client.call_tool("work")) == "yes connection 1"
     assert made == [1]
+
+
+@pytest.mark.parametrize("meta", [{"example.com/a": 1}, None], ids=["with meta", "without"])
+async def test_what_a_mounted_component_says_beside_its_result_reaches_the_client(
+    revision: Revision, meta: dict[str, Any] | None
+) -> None:
+    """Only the server that is mounted has Handraise, and on 2026-07-28 a retry brings the result."""
+    server: FastMCP[Any] = FastMCP("outside")
+    child: FastMCP[Any] = Handraise().install(FastMCP("inside"))
+
+    @child.tool
+    async def order() -> ToolResult:
+        size = (await ask.text("Size?")).or_stop()
+        return ToolResult(f"tea, {size}", {"size": size}, meta)
+
+    @child.prompt
+    async def greet() -> PromptResult:
+        return PromptResult([Message((await ask.text("Whom?")).or_stop(), "assistant")], "A greeting", meta)
+
+    @child.resource("note://{name}")
+    async def note(name: str) -> ResourceResult:
+        text = (await ask.text("Text?")).or_stop()
+        return ResourceResult(
+            [ResourceContent(text, "text/x-note", meta), ResourceContent(b"\x00\xff", "image/png")], meta
+        )
+
+    server.mount(child, "in")
+    person = Person(*(accept(answer=each) for each in ("large", "Ada", "Buy tea.")), DECLINE)
+    async with connect(target_of(server), revision, person) as client:
+        called = await client.call_tool("in_order")
+        assert (text_of(called), called.structured_content) == ("tea, large", {"size": "large"})
+        prompt = await client.get_prompt("in_greet")
+        assert (prompt.description, prompt.messages[0].role) == ("A greeting", "assistant")
+        assert prompt.messages[0].content.text == "Ada"  # type: ignore[union-attr]
+        read = await client.read_resource("note://in/x")
+        text, blob = read.contents
+        assert (text.mime_type, text.text) == ("text/x-note", "Buy tea.")  # type: ignore[union-attr]
+        assert (blob.mime_type, blob.blob) == ("image/png", "AP8=")  # type: ignore[union-attr]
+        assert text.meta == meta
+        for result in (called, prompt, read):
+            said = {key: value for key, value in (result.meta or {}).items() if "modelcontext" not in key}
+            assert said == (meta or {})
+        stopped = await client.call_tool("in_order")
+        assert text_of(stopped) == "The person declined."
+        if revision.modern:
+            for result in (called, prompt, read, stopped):
+                assert (result.meta or {})[SERVER_INFO_META_KEY]["name"] == "outside"

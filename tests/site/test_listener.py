@@ -14,9 +14,16 @@ import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from tests.server.peers import free_port
+from tests.waiting import until
 
 from handraise.errors import SetupError, UsageError
-from handraise.site.listener import CONNECTION, BoundedConnections, BoundedProtocol, Listener
+from handraise.site.listener import (
+    CONNECTION,
+    BoundedConnections,
+    BoundedProtocol,
+    Listener,
+    TemporaryListener,
+)
 
 APP = PlainTextResponse("here")
 HALF = {
@@ -302,3 +309,54 @@ async def test_the_requests_of_one_connection_share_their_facts_and_no_other_con
     first, second, other = seen
     assert first is second
     assert first is not other
+
+
+@pytest.mark.shows("L10")
+async def test_pages_are_reached_while_one_waits_and_again_when_the_next_one_does() -> None:
+    looks: list[bool] = []
+    needed = True
+
+    def is_needed() -> bool:
+        looks.append(needed)
+        return needed
+
+    pages = TemporaryListener(lambda: APP, is_needed, idle=0.01)
+    async with httpx.AsyncClient() as client:
+        for _ in range(2):
+            looks.clear()
+            needed = True
+            await pages.ensure()
+            await pages.ensure()
+            await until(lambda: len(looks) > 1)
+            assert (await client.get(pages.listener.base_url)).text == "here"
+            needed = False
+            await until(lambda: not pages.listener.is_running)
+    await pages.close()
+
+
+@pytest.mark.shows("L10")
+@pytest.mark.parametrize("stopping", [False, True], ids=["a page waits", "it stops by itself just then"])
+async def test_pages_that_are_closed_leave_nothing_behind(stopping: bool) -> None:
+    before = asyncio.all_tasks()
+    entered, looked = asyncio.Event(), asyncio.Event()
+
+    async def lingering(scope: Any, receive: Any, send: Any) -> None:
+        entered.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass  # a listener that stops waits for this
+
+    def is_needed() -> bool:
+        looked.set()
+        return not stopping
+
+    pages = TemporaryListener(lambda: lingering, is_needed, idle=0.05)
+    await pages.ensure()
+    _, writer = await asyncio.open_connection("127.0.0.1", pages.listener.port)
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    await entered.wait()
+    await looked.wait()
+    asyncio.get_running_loop().call_soon(writer.close)
+    await pages.close()
+    assert not pages.listener.is_running
+    left = {task.get_name() for task in asyncio.all_tasks() - before}
+    assert "handraise: idle pages" not in left

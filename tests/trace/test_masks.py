@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -45,11 +46,13 @@ def answered(name: str, value: str) -> dict[str, Any]:
         {"params": {"arguments": {"password": "hunter2secret", "apiKey": "hunter2secret"}}},
         {"result": {"content": [{"type": "text", "text": "postgres://ada:hunter2secret@db/x"}]}},
         {"error": {"code": -32603, "message": f"bad key {TOKEN}"}},
+        {"params": {"arguments": {"where": PurePosixPath(f"/home/{TOKEN}")}}},
         {TOKEN: 1},
     ],
 )
 def test_what_gives_itself_away_is_masked(message: dict[str, Any]) -> None:
     shown = masked(message)
+    assert "[masked: " in shown
     for secret in (TOKEN, CARD, "4111111111111111", "hunter2secret"):
         assert secret not in shown
 
@@ -72,6 +75,10 @@ def test_the_answer_to_a_field_that_asked_for_a_secret_is_masked(question: dict[
 
 def test_an_ordinary_answer_is_shown() -> None:
     assert "correct horse" in masked(asked("p1", "Your favourite animal"), answered("p1", "correct horse"))
+
+
+def test_what_is_no_plain_data_is_shown_as_its_text() -> None:
+    assert Masks().mask({"where": PurePosixPath("/tmp/notes")}) == {"where": "/tmp/notes"}
 
 
 def test_the_protocols_own_words_are_shown() -> None:

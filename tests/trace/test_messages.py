@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -93,6 +94,18 @@ def test_a_long_message_is_laid_out_over_lines_and_what_is_short_stays_on_one() 
     shown = written.text.splitlines()
     assert '      "params": {' in shown
     assert '        "requestedSchema": {"type": "object", "properties": {}}' in shown
+
+
+def test_colours_tell_names_values_and_what_was_masked_apart() -> None:
+    written, plain = Written(), Written()
+    for each in (written.trace(colour=True, full=True), plain.trace(full=True)):
+        each.feed(TO_SERVER, line(id=1, method="tools/call", params={"a": 'say "b"', "password": "hunter2"}))
+        each.feed(TO_CLIENT, line(id=1, error={"code": 5}))
+    shown = written.text
+    assert '\x1b[36m"a"\x1b[0m: \x1b[32m"say \\"b\\""\x1b[0m' in shown
+    assert '\x1b[36m"password"\x1b[0m: \x1b[33m"[masked: ' in shown
+    assert "\n\x1b[1m\x1b[31m" in shown, "an error is red"
+    assert re.sub(r"\x1b\[\d+m", "", shown) == plain.text
 
 
 def test_json_has_one_object_a_line_in_ascii() -> None:

@@ -355,10 +355,10 @@ class TemporaryListener:
 
     async def close(self) -> None:
         """Stop now."""
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
-        await self.listener.stop()
+        async with self._lock:  # a cancel while it stops by itself would end it halfway
+            if self._watch is not None:
+                self._watch.cancel()
+            await self.listener.stop()
 
     async def _stop_when_idle(self) -> None:
         while True:

@@ -106,7 +106,7 @@ class Masks:
                 return value
             case str() | int() | float():
                 return self._plain(name, value)
-        return value
+        return self._plain(name, str(value))  # no plain data: it is shown as this text
 
     def _plain(self, name: str, value: str | int | float) -> str | int | float:
         if name in _PROTOCOL:

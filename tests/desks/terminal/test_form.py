@@ -435,3 +435,20 @@ async def test_what_is_wrong_is_in_sight_under_a_field_on_the_last_line_too() ->
     async with sitting(form_question(form=Form.by_hand(*fields)), size=(80, 21)) as here:
         await here.press("tab", "tab", "tab", "1", "0")
         await here.sees("Number 3", "✗ Enter a whole number, at most 9.")
+
+
+@pytest.mark.shows("D10")
+@pytest.mark.parametrize("at", [0, 5])
+async def test_what_is_wrong_is_in_sight_again_when_somebody_sends_what_they_scrolled_away(at: int) -> None:
+    fields = [
+        Text(f"f{each}", title=f"Name {each}", required=each == at, description="Why this is asked.")
+        for each in range(6)
+    ]
+    async with sitting(form_question(form=Form.by_hand(*fields)), size=(80, 21)) as here:
+        if at == 0:
+            await here.press("pagedown")
+        assert f"Name {at}" not in here.screen()
+        await here.press("f5")
+        await here.sees(f"One field needs a correction: Name {at}", "✗")
+        await here.press("x", "f5")
+        assert (await here.decision()).answer == Accepted({f"f{at}": "x"})

@@ -52,6 +52,8 @@ ANSWERS: Mapping[str, str] = {
 }
 """Good answers to the form with every field, as a browser posts them."""
 
+_GO_AHEAD: Form[Any] = Form.by_hand(Flag("answer", title="Go ahead?"))
+
 HOSTILE = (
     "Your session expired.\x1b[2J\x1b[31m Sign in again\x1b[0m\n"
     "\x1b]8;;https://evil.example\x07click here\x1b]8;;\x07 to go on.\n\n"
@@ -160,3 +162,8 @@ def batch(group: str = "together") -> tuple[Waiting, ...]:
         short(f"{group}-{at}", message, "Your answer", group=group, cause=cause)
         for at, message in enumerate(messages)
     )
+
+
+def guard(question_id: str = "guard", form: Form[Any] = _GO_AHEAD, **more: Any) -> Waiting:
+    message = "The model wants to delete 47 notes.\n\nTool: delete_notes\nArguments:\n- folder: Old"
+    return waiting(question_id, FormQuestion(message, form), guard=True, passkey=True, **more)

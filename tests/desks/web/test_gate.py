@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from tests.desks.web import samples
 from tests.desks.web.visitor import Office, Visitor
 
-from handraise.desks.web.sessions import SESSION_LIFE, TICKET_LIFE
+from handraise.desks.web.sessions import SESSION_LIFE, TICKET_LIFE, link_in_page
 from handraise.questions import Person
 
 
@@ -140,6 +141,30 @@ async def test_a_sign_in_link_and_a_session_run_out(office: Office) -> None:
     assert (await office.visitor.get(office.visitor.place)).status_code == 200
     office.wait(SESSION_LIFE)
     assert (await office.visitor.get(office.visitor.place)).status_code == 403
+
+
+@pytest.mark.parametrize("end", ["it was used", "it ran out", "the desk closed"])
+async def test_the_file_that_leads_a_browser_in_is_gone_with_its_link(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    file, other = office.desk.sign_in_file(), office.desk.sign_in_file()
+    link = link_in_page(file)
+    assert link is not None
+    match end:
+        case "it was used":
+            await Visitor(office.desk).sign_in(link)
+            assert other.exists()
+        case "it ran out":
+            office.wait(TICKET_LIFE)
+            assert (await Visitor(office.desk).get(urlsplit(link).path)).status_code == 403
+            assert not other.exists()
+        case _:
+            await office.desk.stop()
+            assert not other.exists()
+            assert (await Visitor(office.desk).post(urlsplit(link).path)).status_code == 403
+    assert not file.exists()
+    assert link_in_page(file) is None
 
 
 async def test_a_sign_in_post_from_another_site_is_refused_and_leaves_the_link_usable(office: Office) -> None:

@@ -9,39 +9,30 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Browser, expect
-from tests.desks.authenticator import Authenticator
 from tests.desks.web import samples
 from tests.desks.web.browsing import Person, Room, has_passkeys, open_room
-from tests.desks.web.visitor import open_office
+from tests.desks.web.samples import guard
 from tests.strangers.axe import require_accessible, require_accessible_everywhere
 from tests.waiting import until
 
 from handraise.access import Access, AccessCheck
-from handraise.desks import Waiting
 from handraise.desks.codes import DeskCodeCheck
-from handraise.desks.gate import PolicyGate
-from handraise.desks.passkeys import PasskeyFile, Passkeys, Use
+from handraise.desks.passkeys import PasskeyFile
 from handraise.desks.remote import RemoteQueue, reply_to
 from handraise.desks.web import WebDesk
 from handraise.desks.web.sessions import PasskeyTask
-from handraise.forms import Flag, Form, Text
-from handraise.policy import Policy, Settings
+from handraise.forms import Form, Text
+from handraise.policy import Settings
 from handraise.policy.settings import DeskSettings
 from handraise.processes import SocketAddress
-from handraise.questions import TYPED, Accepted, FormQuestion
+from handraise.questions import TYPED, Accepted
 from handraise.this_user import local_person
 
 pytestmark = pytest.mark.stranger
 
 YES = "button.passkey"
 SETTINGS = Settings(desk=DeskSettings(passkey=("guards", "typed")))
-GO_AHEAD = Form.by_hand(Flag("answer", title="Go ahead?"))
 TYPE_IT = Form.by_hand(Text(TYPED, title="Type the number 47 to go ahead", min_length=1))
-
-
-def guard(question_id: str = "guard", form: Form[Any] = GO_AHEAD, **more: Any) -> Waiting:
-    message = "The model wants to delete 47 notes.\n\nTool: delete_notes\nArguments:\n- folder: Old"
-    return samples.waiting(question_id, FormQuestion(message, form), guard=True, passkey=True, **more)
 
 
 class Heard(list[tuple[str, str]]):
@@ -228,42 +219,6 @@ async def test_a_passkey_is_added_or_removed_only_with_one_that_is_there(
     await person.heading("The passkey is removed")
     assert [each.name for each in kept.all()] == ["phone"]
     assert ("removed", "laptop") in heard
-
-
-@pytest.mark.shows("W9b")
-async def test_no_post_of_a_page_accepts_without_a_passkey(kept: PasskeyFile) -> None:
-    """Whatever a program posts that got into the desk: the queue wants the proof."""
-    site, device = Passkeys(kept, rp_id="localhost", origin=lambda: "http://localhost:7070"), Authenticator()
-    adding = Use("add", "here", samples.PERSON, name="laptop")
-    site.finish_registration(device.create(site.begin_registration(adding)), adding)
-    async with open_office(PolicyGate(Policy(SETTINGS)), passkeys=kept) as office:
-        visitor = office.visitor
-        (path,) = await office.put(guard())
-        page = (await visitor.get(path)).text
-        assert "<noscript>" in page
-        assert "JavaScript" in page
-        office.wait()
-        for posted in ({"do": "yes"}, {"do": "accept"}, {"do": "send"}, {"do": "yes", "passkey": "{}"}):
-            assert (await visitor.post(path, posted)).status_code in (303, 422)
-            office.wait()
-            assert len(office.queue.waiting()) == 1
-        options = (await visitor.post(f"{path}/passkey", {"do": "yes"})).text
-        await visitor.get(path)
-        office.wait()
-        signed = {"do": "yes", "passkey": device.get(options)}
-        other = (await office.put(guard("other")))[1]
-        await visitor.get(other)
-        office.wait()
-        assert (await visitor.post(other, signed)).status_code == 422  # for another question
-        assert len(office.queue.waiting()) == 2
-        assert (await visitor.post(path, signed)).status_code == 422  # and it is used up now
-        again = {
-            "do": "yes",
-            "passkey": device.get((await visitor.post(f"{path}/passkey", {"do": "yes"})).text),
-        }
-        office.wait()
-        assert (await visitor.post(path, again)).status_code == 303
-        assert (await office.decided()).answer == Accepted({"answer": True})
 
 
 @pytest.mark.shows("D10")

@@ -95,6 +95,26 @@ def test_what_is_plain_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("members", "read"),
+    [
+        ("cmd: npx", {"command": "npx"}),
+        ("args: []", {"args": []}),
+        ("args:\n    - -y\n    - x\n    cmd: npx", {"args": ["-y", "x"], "command": "npx"}),
+        ("args:\n      - -y\n    cmd: npx", {"args": ["-y"], "command": "npx"}),
+        ("envs:\n      A: b\n    cmd: npx", {"command": "npx"}),
+        ("cmd: npx\n     args: []", {}),
+        ("cmd:\n      a: b", {}),
+        ("- cmd: npx", {}),
+        ("plain", {}),
+    ],
+    ids=repr,
+)
+def test_the_members_of_an_entry_are_those_in_its_first_column(members: str, read: dict[str, Any]) -> None:
+    """An entry that is written in another way is left alone as a whole."""
+    assert read_extensions(f"extensions:\n  a:\n    {members}\n") == {"a": read}
+
+
+@pytest.mark.parametrize(
     "cmd",
     ["&a npx", "*a", "!!str npx", "|", "npx # runner", "{a: b}", '"a\\x"', "'it's'", "a: b"],
 )

@@ -137,6 +137,10 @@ def test_an_address_in_the_message_of_a_link_is_no_form() -> None:
 
 REVISION_FIRES = {
     "a context by its annotation": ("HR401", "async def a(c: Context):\n    return await c.elicit('m', A)"),
+    "a context by its annotation beside other parameters": (
+        "HR401",
+        "async def a(who, /, other: str, *, c: mcp.Context):\n    return await c.elicit('m', A)",
+    ),
     "a context in an attribute": ("HR401", "async def a(self):\n    return await self.ctx.elicit('m', A)"),
     "a context that is fetched": ("HR401", "async def a():\n    return await get_context().elicit('m', A)"),
     "a session": ("HR401", "async def a(ctx):\n    return await ctx.session.elicit_url('m', url, 'i')"),
@@ -161,6 +165,13 @@ REVISION_FIRES = {
 }
 REVISION_SILENT = {
     "somebody else's elicit": "async def a(model):\n    return await model.elicit('m', A)",
+    "somebody else's elicit beside a context": (
+        "async def a(model, c: Context):\n    return await model.elicit('m', A)"
+    ),
+    "somebody else's elicit outside of functions": "model.elicit('m', A)",
+    "an elicit of what has no name": (
+        "async def a(self, c: Context):\n    return await self.models[0].elicit('m', A)"
+    ),
     "an effect in the body behind resolvers": (
         "async def a():\n    return Elicit('m', A)\nasync def b(x: Annotated[A, Resolve(a)]):\n    save(x)"
     ),

@@ -221,15 +221,16 @@ class HttpLink(DirectLink):
 
     async def _post(self, message: Message) -> bool:
         """Post a message until the server accepts it; whether the request was answered."""
-        for again in range(_WAYS_IN, -1, -1):
+        ways = _WAYS_IN
+        while True:
             headers = await self._headers(message)
             async with self._http.stream("POST", self._url, headers=headers, content=message.raw) as reply:
                 wants = parse_challenge(reply.status_code, reply.headers.raw)
-                if wants is None or self._entry is None or not again:
+                if wants is None or self._entry is None or not ways:
                     return await self._take(reply, message)
             if not await self._meet(message, wants, headers):
                 return True
-        return False
+            ways -= 1
 
     async def _meet(self, message: Message, challenge: Challenge, headers: list[tuple[bytes, bytes]]) -> bool:
         """Get the person's access; whether the message may be posted again."""
