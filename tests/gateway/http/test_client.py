@@ -19,7 +19,7 @@ from tests.gateway.test_http import gateway_to, served
 from tests.issuers.tls import Vouched, served_by_tls, vouch
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
-from handraise.gateway.http.client import Event, Events
+from handraise.gateway.http.events import Event, Events
 from handraise.gateway.http.exchange import dump_event
 from handraise.gateway.messages import Message, request
 from handraise.gateway.servers import ServerSet
