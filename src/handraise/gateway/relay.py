@@ -64,6 +64,7 @@ LOOK_AGAIN: Final = 15.0
 _MOST_IN_TASKS: Final = 4096
 _OWN_IDS: Final = "handraise-"
 """The ids of our own requests begin so. The attack: a client uses such an id, and gets or loses what is ours."""
+_SESSION_ENDED: Final = "The session has ended, and this request with it."
 _LEFT: Final = notice(CANCELLED, {"reason": "The client cancelled the request."})
 
 
@@ -473,7 +474,12 @@ class Relay:
     # Beginning and end.
 
     async def retire(self) -> None:
-        """The client has left. Wait for its parked calls, then close."""
+        """The client has left, or ended its session: end its open requests, wait for its parked calls, then close."""
+        for call in [call for call in self.calls.values() if call.port is not None]:
+            call.answer(error_response(call.message.id, SERVER_FAULT, _SESSION_ENDED))
+            call.port = None
+            if call.parked is None:  # otherwise another client may wait for it
+                self._withdraw(call, _LEFT)
         if self.holding.waiting:
             await asyncio.wait(self.holding.waiting)
         await self.aclose()

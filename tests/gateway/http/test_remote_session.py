@@ -171,7 +171,7 @@ async def forgetful(**options: Any) -> AsyncIterator[tuple[HttpWireClient, Forge
         yield client, client.server
 
 
-async def test_many_requests_that_fail_at_once_begin_one_session_without_what_may_be_secret() -> None:
+async def test_many_requests_that_fail_at_once_begin_one_session() -> None:
     async with forgetful() as (client, server):
         server.forget()
         for id in range(20):
@@ -182,6 +182,20 @@ async def test_many_requests_that_fail_at_once_begin_one_session_without_what_ma
         first, again = server.greetings
         assert first == again
         assert "notifications/initialized" in [each.method for each in server.got]
+
+
+async def test_a_new_session_begins_without_what_may_be_secret_in_the_first_greeting() -> None:
+    async with forgetful() as (client, server):
+        hello = client.ask("again", "initialize", {**server.greetings[0], "_meta": {"token": "s3cret"}})
+        await until(lambda: client.got)
+        assert [each.id for each in client.got] == [hello.id]
+        client.tell("notifications/initialized", {})
+        await server.taken("notifications/initialized")
+        server.forget()
+        client.ask(1, "tools/list")
+        await until(lambda: any(each.is_request for each in server.got))
+        assert server.greetings[1]["_meta"] == {"token": "s3cret"}
+        assert server.greetings[2] == server.greetings[0]
 
 
 async def test_the_own_stream_of_the_server_is_followed_in_the_new_session() -> None:
