@@ -21,7 +21,7 @@ from tests.waiting import until
 
 from handraise.desks import Decision
 from handraise.gateway.http.exchange import reply
-from handraise.gateway.messages import Message, error_response, notice, request, response
+from handraise.gateway.messages import INVALID_REQUEST, Message, error_response, notice, request, response
 from handraise.gateway.peers import JUNE, NOVEMBER
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.upstreams import Upstream
@@ -258,6 +258,8 @@ async def test_a_late_answer_to_a_forgotten_question_is_not_taken_for_one_to_a_n
         assert old != new
         answer = {"action": "accept", "content": {"why": "old"}}
         client.say(response(old, answer))
+        server.say(request(1, "elicitation/create", FORM))  # refused: one of this id is not answered yet
+        assert (await server.taken()).error["code"] == INVALID_REQUEST
         client.say(response(new, {**answer, "content": {"why": "new"}}))
         came = await server.taken()
         assert (came.id, came.result) == (1, {**answer, "content": {"why": "new"}})

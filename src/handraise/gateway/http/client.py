@@ -25,7 +25,6 @@ from handraise.gateway.json_text import LONGEST
 from handraise.gateway.links import DirectLink, TaskSet
 from handraise.gateway.messages import (
     CANCELLED,
-    INVALID_REQUEST,
     SERVER_FAULT,
     Id,
     Message,
@@ -286,7 +285,7 @@ class HttpLink(DirectLink):
             if (task := self._posting.get(id)) is not None:
                 task.cancel()
             self._deliver_lost(id)
-        for id in session.forget_asked():
+        for id in session.forget_open():
             cancel = notice(CANCELLED, {"requestId": id})
             cancel.lost = True
             self.deliver(cancel)
@@ -431,19 +430,14 @@ class HttpLink(DirectLink):
 
     async def _take_event(self, event: Event, message: Message | None, session: RemoteSession) -> bool:
         """Pass on an event; whether it answers the request, readable or not."""
-        if not event.data.strip():
+        if session.over or not event.data.strip():
             return False
         try:
             taken = await parse_off_loop(event.data)
         except Unreadable as error:
             self._refuse(error)
             return error.is_response and message is not None and error.id == message.id
-        if (known := session.as_known(taken)) is not None:
-            self._deliver(known, message)
-        elif taken.is_request:
-            # Otherwise the answer to one question could count as consent to the other.
-            why = "A request of this id is not answered yet."
-            self._post_soon(error_response(taken.id, INVALID_REQUEST, why))
+        self._deliver(session.as_known(taken), message)
         return message is not None and taken.method is None and taken.id == message.id
 
     def _refuse(self, error: Unreadable) -> None:

@@ -28,7 +28,9 @@ class RemoteSession:
         """The client's requests that the server answers with a stream, while it does."""
         self._mark = mark
         self._asked: dict[Id, Id] = {}
-        """The server's open requests: the ids by which the client knows them, by the server's own."""
+        """The ids by which the client knows the server's latest requests, by the server's own."""
+        self._open: dict[Id, None] = {}
+        """Those of them that are not answered."""
         self._fresh = count(1)
 
     def next(self) -> RemoteSession:
@@ -50,33 +52,34 @@ class RemoteSession:
         finally:
             self.working.discard(id)
 
-    def as_known(self, message: Message) -> Message | None:
-        """A server's message as the client knows it; None for a request whose id is open already."""
-        if message.is_request and message.id is not None:
-            return self._ask(message, message.id)
-        if message.method != CANCELLED:
+    def as_known(self, message: Message) -> Message:
+        """A server's message as the client knows it."""
+        own: Any = message.id if message.is_request else message.params.get("requestId")
+        if message.is_request:
+            known = self._known_id(own)
+            self._open[known] = None
+            return message if known == own else message.with_(id=known)
+        if message.method != CANCELLED or not is_id(own) or own not in self._asked:
             return message
-        own: Any = message.params.get("requestId")
-        known = self._asked.pop(own, None) if is_id(own) else None
-        return message if known is None else cancel_for(message, known)
+        self._open.pop(self._asked[own], None)
+        return cancel_for(message, self._asked[own])
 
-    def _ask(self, message: Message, own: Id) -> Message | None:
-        if own in self._asked:
-            return None
-        if len(self._asked) >= _MOST_ASKED:
-            del self._asked[next(iter(self._asked))]
-        known = self._asked[own] = own if self._mark is None else f"{self._mark}{next(self._fresh)}"
-        return message if known == own else message.with_(id=known)
+    def _known_id(self, own: Id) -> Id:
+        if own not in self._asked:
+            self._asked[own] = own if self._mark is None else f"{self._mark}{next(self._fresh)}"
+            if len(self._asked) > _MOST_ASKED:
+                self._open.pop(self._asked.pop(next(iter(self._asked))), None)
+        return self._asked[own]
 
     def own_answer(self, message: Message) -> Message | None:
         """The client's answer as the server knows it; None if it answers a request of an earlier session."""
+        self._open.pop(id_key(message.id), None)
+        if self._mark is None:
+            return message
         own = next((own for own, known in self._asked.items() if known == message.id), None)
-        if own is None:
-            return message if self._mark is None else None
-        del self._asked[own]
-        return message if own == message.id else message.with_(id=own)
+        return None if own is None else message.with_(id=own)
 
-    def forget_asked(self) -> list[Id]:
+    def forget_open(self) -> list[Id]:
         """Forget the server's open requests; the ids by which the client knows them."""
-        known, self._asked = list(self._asked.values()), {}
+        known, self._open = list(self._open), {}
         return known
