@@ -183,6 +183,7 @@ class HttpLink(DirectLink):
         self._closed = True
         await self._tasks.aclose()
         if not self._session.over:
+            self._session.over = True
             await self._leave(self._session)
         await self._http.aclose()
 
