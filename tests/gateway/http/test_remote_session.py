@@ -45,7 +45,7 @@ class Restarted:
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
         self._port = free_port()
-        self.upstream = Upstream("my notes", url=f"http://127.0.0.1:{self._port}/mcp")
+        self.upstream = Upstream(f"notes-{self._port}", url=f"http://127.0.0.1:{self._port}/mcp")
 
     async def start(self) -> None:
         app = make_notes().streamable_http_app()
@@ -99,13 +99,29 @@ async def test_a_question_of_a_server_that_restarts_is_void_and_the_same_call_as
         assert told(await client.taken()) == "deleted plans: new"
 
 
+async def test_one_of_several_servers_restarts_and_its_tools_go_on() -> None:
+    async with notes() as server, notes() as other, at_desk(server, other) as client:
+        client.ask("tools", "tools/list")
+        listed = [tool["name"] for tool in ((await client.taken()).result or {})["tools"]]
+        await server.restart()
+        for name in [name for name in listed if name.endswith("echo")]:
+            client.ask(name, "tools/call", {"name": name, "arguments": {"text": name}})
+            assert told(await client.taken()) == name
+        name = next(name for name in listed if name.endswith("delete"))
+        client.ask("asks", "tools/call", {**DELETE, "name": name})
+        await until(client.queue.waiting)
+        await server.restart()
+        await other.restart()
+        assert "ended while the user was being asked" in told(await client.taken())
+
+
 DELETE = {"name": "delete", "arguments": {"title": "plans"}}
 
 
 @asynccontextmanager
-async def at_desk(server: Restarted) -> AsyncIterator[WireClient]:
+async def at_desk(*servers: Restarted) -> AsyncIterator[WireClient]:
     """A client at standard streams that cannot be asked."""
-    link = await ServerSet(server.upstream).connect()
+    link = await ServerSet(*(each.upstream for each in servers)).connect()
     client = await WireClient.begun(modern=False, behind=False, able={}, link=link)
     yield client
     await client.leave()
