@@ -11,7 +11,7 @@ import httpx2
 from tests.gateway.test_http import served
 from tests.gateway.wire import WireClient, WireServer
 
-from handraise.gateway.http.client import Events
+from handraise.gateway.http.events import Events
 from handraise.gateway.http.exchange import disconnected, dump_event, read_body, reply, start_stream
 from handraise.gateway.http.headers import headers_for
 from handraise.gateway.http.server import HttpGateway
@@ -127,10 +127,12 @@ class HttpWireClient(WireClient):
 
 
 @asynccontextmanager
-async def over_http(*, behind: bool, **options: Any) -> AsyncIterator[HttpWireClient]:
+async def over_http(
+    *, behind: bool, kind: type[HttpWireServer] = HttpWireServer, **options: Any
+) -> AsyncIterator[HttpWireClient]:
     """A client that knows its server, with HTTP on both sides of the gateway."""
     client = HttpWireClient(behind=behind, **options)
-    server = HttpWireServer(modern=behind, legacy=client.legacy)
+    server = kind(modern=behind, legacy=client.legacy)
     async with served(server, "off") as target, httpx2.AsyncClient(timeout=30) as http:
 
         async def opened(person: object) -> Link:

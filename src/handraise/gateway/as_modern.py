@@ -169,6 +169,8 @@ class BridgedCall:
     key: Id
     waiting: Message | None
     """The request that gets its next outcome; None while the client has a round."""
+    last: Id | None = None
+    """The id of the last request that got one."""
     outcome: Message | None = None
     """What came while the client had a round."""
     questions: list[Message] = field(default_factory=list)
@@ -322,11 +324,17 @@ class AsModern(Bridge):
         self.on_message(answer)
 
     def _outcome(self, call: BridgedCall, message: Message) -> None:
-        """Send the outcome of a call (result, error or next round) to the request that waits for it, now or later."""
+        """Send the outcome of a call (result, error or next round) to the request that waits for it, now or later.
+
+        If the server is gone, the last request gets it at once, too: the relay may be asking our desk for its retry.
+        """
         if call.waiting is None:
             call.outcome = message
+            if message.lost:
+                self.on_message(message.with_(id=call.last))
             return
         waiting, call.waiting = call.waiting, None
+        call.last = waiting.id
         self.on_message(message.with_(id=waiting.id))
 
     def _asked(self, message: Message) -> None:

@@ -254,9 +254,11 @@ class Holding:
             call.port = None
             self._state.parked.settle(call.parked, message)
 
-    def lost(self, call: RelayedCall) -> Message:
-        """The response for a call whose server is gone."""
+    def lost(self, call: RelayedCall, told: Message | None = None) -> Message:
+        """The response for a call whose server is gone. `told`: the response if nobody was being asked."""
         asked = call.state != "new" and (call.open or call.parked is not None)
+        if told is not None and not asked:
+            return told
         return text_result(
             call, (AMBIGUOUS if asked else LOST).format(server=call.source.upstream.name), failed=True
         )

@@ -168,7 +168,7 @@ class LegacyRelay(Relay):
             logger.warning("a server cancelled a request of another one; nothing was passed on")
             return False
         if asked is not None and asked.task is not None:
-            asked.task.cancel()
+            asked.task.cancel(ASKER_ENDED if message.lost else None)
         elif asked is not None:
             del self._open[id]
         return True

@@ -124,6 +124,7 @@ class Message:
         "body",
         "bridged",
         "id",
+        "lost",
         "method",
         "opens_links",
         "room",
@@ -149,6 +150,8 @@ class Message:
         """The 2026-07-28 round that this request was made from."""
         self.bridged = False
         """A round that we made from a live call: its state is valid in this process only."""
+        self.lost = False
+        """We made it for a server that is gone or forgot its session: an error response, or a cancel of its request."""
         self.status: int | None = None
         """The HTTP status of the response it came in."""
         self.opens_links = False
@@ -220,6 +223,7 @@ class Message:
         changed.about, changed.source = self.about, self.source
         changed.round, changed.status, changed.among = self.round, self.status, self.among
         changed.bridged, changed.opens_links, changed.room = self.bridged, self.opens_links, self.room
+        changed.lost = self.lost
         return changed
 
 

@@ -64,6 +64,7 @@ LOOK_AGAIN: Final = 15.0
 _MOST_IN_TASKS: Final = 4096
 _OWN_IDS: Final = "handraise-"
 """The ids of our own requests begin so. The attack: a client uses such an id, and gets or loses what is ours."""
+_SESSION_ENDED: Final = "The session has ended, and this request with it."
 _LEFT: Final = notice(CANCELLED, {"reason": "The client cancelled the request."})
 
 
@@ -332,7 +333,9 @@ class Relay:
 
     def _take_response(self, message: Message) -> None:
         call = self.calls.get(id_key(message.id))
-        if call is None or call.state != "sent":
+        if call is not None and call.state != "new" and message.lost:
+            self._lose(call, message)
+        elif call is None or call.state != "sent":
             # Otherwise a server could answer, unjudged, a call that still waits for its guard.
             logger.info("a server answered a request that it was not sent; nothing was passed on")
         else:
@@ -392,20 +395,24 @@ class Relay:
         call.end("error" if call.reported is not None and message.failed else "result")
 
     def _lost(self, source: Source, last: bool) -> None:
-        """End the calls of a server that is gone. A call that waited for a person ends as ambiguous, without a retry.
-
-        While we shut down, parked calls are left to the next process.
-        """
+        """End the calls of a server that is gone. While we shut down, parked calls are left to the next process."""
         for call in [each for each in self.calls.values() if last or self._is_for(each, source)]:
             if self.state.ending and call.parked is not None:
                 continue
-            del self.calls[call.key]
-            was_sent = call.state != "new"
-            call.stop(ASKER_ENDED if was_sent else None)
-            self.holding.settle(call, self.holding.lost(call))
-            call.end(None if was_sent else "error")
+            self._lose(call)
         if last:
             self.on_lost(self)
+
+    def _lose(self, call: RelayedCall, told: Message | None = None) -> None:
+        """End a call whose server is gone. One that waited for a person ends as ambiguous, without a retry.
+
+        `told`: the error for one that did not.
+        """
+        del self.calls[call.key]
+        was_sent = call.state != "new"
+        call.stop(ASKER_ENDED if was_sent else None)
+        self.holding.settle(call, self.holding.lost(call, told))
+        call.end(None if was_sent else "error")
 
     # Calls whose process is gone.
 
@@ -467,7 +474,12 @@ class Relay:
     # Beginning and end.
 
     async def retire(self) -> None:
-        """The client has left. Wait for its parked calls, then close."""
+        """The client has left, or ended its session: end its open requests, wait for its parked calls, then close."""
+        for call in [call for call in self.calls.values() if call.port is not None]:
+            call.answer(error_response(call.message.id, SERVER_FAULT, _SESSION_ENDED))
+            call.port = None
+            if call.parked is None:  # otherwise another client may wait for it
+                self._withdraw(call, _LEFT)
         if self.holding.waiting:
             await asyncio.wait(self.holding.waiting)
         await self.aclose()

@@ -5,22 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.gateway.notes import make_notes
 from tests.gateway.peers import connect
 from tests.gateway.test_http import gateway_to, served
 from tests.issuers.tls import Vouched, served_by_tls, vouch
 from tests.server.peers import REVISIONS, Person, accept, text_of
 
-from handraise.gateway.http.client import Event, Events
-from handraise.gateway.http.exchange import dump_event
 from handraise.gateway.messages import Message, request
 from handraise.gateway.servers import ServerSet
 from handraise.gateway.upstreams import Upstream
@@ -160,27 +155,3 @@ async def test_a_server_behind_a_forward_proxy_is_reached(
         assert (told.result or {})["content"][0]["text"] == "through"
         await link.aclose()
     assert {each.partition(" ")[2] for each in went} == {place.netloc}
-
-
-STREAM = (
-    b": hello\r\n\r\nevent: message\r\nid: 1\r\ndata: {\r\ndata: }\r\n\r\nretry: 500\n\nid: 2\n\n"
-    + dump_event(b'{"a":1}')
-    + b"data: not yet"
-)
-EVENTS = [Event(b"{\n}", "1"), Event(b"", "2", 0.5), Event(b'{"a":1}')]
-
-
-@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
-def test_events_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
-    events, seen = Events(), []
-    places = [0, *sorted(cuts), len(STREAM)]
-    for start, end in pairwise(places):
-        seen += events.feed(STREAM[start:end])
-    assert seen == EVENTS
-
-
-@pytest.mark.parametrize(
-    ("retry", "seconds"), [(b"500", 0.5), (b"9" * 20, 60), (b"9" * 5_000, 60)], ids=["half", "long", "huge"]
-)
-def test_a_server_cannot_delay_us_for_long(retry: bytes, seconds: float) -> None:
-    assert Events().feed(b"retry: " + retry + b"\ndata: x\n\n") == [Event(b"x", None, seconds)]

@@ -18,7 +18,7 @@ from tests.gateway.test_shared import HELLO
 from tests.gateway.wire_http import over_http
 from tests.waiting import until
 
-from handraise.gateway.http.client import Events
+from handraise.gateway.http.events import Events
 from handraise.gateway.http.exchange import MAX_WAITING, Exchange, read_body
 from handraise.gateway.messages import notice, request, response
 from handraise.gateway.reading import Unreadable

@@ -199,6 +199,22 @@ async def test_a_session_that_waits_for_a_person_counts_after_its_client_left(tm
         assert open_links(shared) == 8
 
 
+@pytest.mark.parametrize("asks", [False, True], ids=["at work", "asking"])
+async def test_requests_of_a_session_that_its_client_ends_get_an_error_at_once(asks: bool) -> None:
+    async with over_http(modern=False, behind=False, able={}) as client, httpx2.AsyncClient() as http:
+        client.ask(1, "tools/call", CALL)
+        await client.server.taken("tools/call")
+        if asks:
+            client.server.say(request(99, "elicitation/create", FORM))
+            await until(client.queue.waiting)
+        headers = {"mcp-session-id": str(client.session)}
+        assert (await http.delete(client.url, headers=headers)).status_code == 200
+        told = await client.taken()
+        assert (told.id, told.error["message"]) == (1, "The session has ended, and this request with it.")
+        await until(lambda: not client.queue.waiting())
+        await until(lambda: any(each.method == "notifications/cancelled" for each in client.server.got))
+
+
 def open_links(shared: Team) -> int:
     return sum(link.is_open for link in shared.links)
 
