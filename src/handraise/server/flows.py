@@ -192,8 +192,7 @@ class Flows:
                 del self._waiting[elicitation_id]
 
     async def close(self) -> None:
-        """The server has stopped: its flows are finished by nobody here any more."""
-        self._loop = None
+        """Stop looking for flows that other processes finish. A link is finished although its client left."""
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])
