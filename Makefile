@@ -104,8 +104,8 @@ clients: $(READY) ## real agent clients, as a table; CLIENTS="codex goose" RECOR
 	$(BIN)/python -m tests.clients.table $(CLIENTS)
 	$(PYTEST) -n 3 -m client tests/clients
 
-soak: $(READY) ## the seeded campaigns at length; SEED=n SECONDS=n
-	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m 'campaign or soak' $(TESTS)
+soak: $(READY) ## campaigns and properties at length; SEED=n SECONDS=n
+	HANDRAISE_SOAK=$(or $(SECONDS),600) HANDRAISE_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 2 -m 'campaign or soak or hypothesis' --hypothesis-profile soak $(TESTS)
 
 .mutations/lines: | $(READY)
 	$(BIN)/python -m tests.mutations --map

@@ -29,10 +29,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("MAKEFLAGS", None)
 
 # No deadlines: on a busy machine an example may take long.
-hypothesis.settings.register_profile("whole", deadline=None)
-hypothesis.settings.register_profile(
-    "inner", max_examples=20, deadline=None
-)  # of `make check`: it wants to be quick
+for name, examples in (("inner", 20), ("whole", 60), ("soak", 1000)):
+    hypothesis.settings.register_profile(name, max_examples=examples, deadline=None)
 hypothesis.settings.load_profile("whole")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -121,7 +121,6 @@ def likely(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
 @given(cases())
 def test_we_agree_with_jsonschema_but_for_the_rules_that_are_stricter(
     case: tuple[dict[str, Any], dict[str, Any]],

@@ -65,7 +65,6 @@ REVISIONS = st.sampled_from(list(Revision))
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
 @given(SCHEMAS, ANYTHING, REVISIONS)
 def test_any_schema_and_any_answer_are_read_or_refused(
     schema: object, answer: Any, revision: Revision
@@ -90,7 +89,6 @@ def test_any_answer_to_an_authors_form_is_checked(answer: object) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(st.dictionaries(KEYWORDS | st.text(max_size=3), NEARLY, max_size=3), REVISIONS)
 def test_a_form_that_an_author_could_send_comes_back_equal(
     properties: dict[str, object], revision: Revision

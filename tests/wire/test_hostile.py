@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from handraise.errors import WireError
@@ -66,7 +66,6 @@ PARSERS: list[Callable[[object], object]] = [
 
 @pytest.mark.slow
 @pytest.mark.shows("F8", "O3")
-@settings(max_examples=300, deadline=None)
 @given(SHAPED)
 def test_any_message_is_read_or_refused(raw: object) -> None:
     for parse in PARSERS:

@@ -115,7 +115,7 @@ def test_a_new_file_gets_the_mode_it_was_given(opener: Opener, folder: int, tree
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="openat2 is Linux's")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(st.sampled_from(NAMES), max_size=4), flags=st.sampled_from([os.O_RDONLY, FOLDER]))
 def test_both_ways_give_the_same_answer(folder: int, names: list[str], flags: int) -> None:
     way = tuple(names)
