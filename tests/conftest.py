@@ -103,21 +103,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         called = getattr(item, "callspec", None)
         if called is not None and Revision.JUNE_2025 in called.params.values():
             item.add_marker("slow")
-    if (workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
-        items[:] = _dealt(items, workers)
-
-
-def _dealt(tests: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """The modules dealt to the workers, those with slow tests first: a long test that begins last keeps all waiting."""
-    modules: dict[Path, list[pytest.Item]] = {}
-    for test in tests:
-        modules.setdefault(test.path, []).append(test)
-
-    def slow(module: list[pytest.Item]) -> int:
-        return sum(any(test.iter_markers(name)) for test in module for name in ("slow", "stranger"))
-
-    order = sorted(modules.values(), key=slow, reverse=True)
-    return [test for first in range(workers) for module in order[first::workers] for test in module]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
